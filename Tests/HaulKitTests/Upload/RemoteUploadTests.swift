@@ -7,7 +7,7 @@ import Testing
 
 /// Uploads of a remote resource to an S3 store, both in memory.
 @Suite(.timeLimit(.minutes(3))) struct RemoteUploadTests {
-  private static let path = "/b/k"
+  static let path = "/b/k"
   static let part = 8 << 20
 
   private static func request(
@@ -53,7 +53,7 @@ import Testing
 
   /// Runs one upload that fails.
   /// - Parameter pauses: how often a second must pass before that.
-  private func failure(
+  func failure(
     _ source: FakeSource, _ disk: SimulatedDisk = disk(), pauses: Int = 0,
     _ change: (inout UploadRequest) -> Void = { _ in }
   ) async throws -> TransferError {
