@@ -156,13 +156,21 @@ ATTACK = """(async (site, add) => {
 HARMLESS = {"TypeError", "opaque", "error", "nothing", "NetworkError", "SecurityError"}
 
 
+def own_frame(browser, identifier, expression):
+    """None while the frame still changes."""
+    try:
+        world = browser.call("Page.createIsolatedWorld", frameId=identifier)
+        return browser.call("Runtime.evaluate", expression=expression, returnByValue=True,
+                            contextId=world["executionContextId"])["result"].get("value")
+    except Failed:
+        return None
+
+
 def framed(browser):
     """What the frames of the page show: those of its own process, and those of others."""
     own = "document.documentElement.outerHTML"
     for child in browser.call("Page.getFrameTree")["frameTree"].get("childFrames", []):
-        world = browser.call("Page.createIsolatedWorld", frameId=child["frame"]["id"])
-        yield browser.call("Runtime.evaluate", expression=own, returnByValue=True,
-                           contextId=world["executionContextId"])["result"].get("value", "")
+        yield harness.wait_until(lambda: own_frame(browser, child["frame"]["id"], own), "a frame")
     page = browser.session
     for target in browser.call("Target.getTargets")["targetInfos"]:
         if target["type"] == "iframe":
@@ -231,7 +239,6 @@ def from_link(lan, browser, expect):
 def distrusted(lan, browser, expect):
     """before the user accepts the certificate, the browser sends nothing"""
     error = browser.call("Page.navigate", url=lan.wire.url).get("errorText")
-    browser.call("Security.setIgnoreCertificateErrors", ignore=True)
     expect(error == "net::ERR_CERT_AUTHORITY_INVALID", f"it says {error}")
 
 

@@ -31,7 +31,7 @@ import Testing
 
   @Test func `a site that has not changed is not sent again, and what has changed is`() async throws
   {
-    try await with { fixture, haul in
+    try await with { (fixture, haul) async throws in
       let put = ["put", "--if-exists", "update", "site/", "s3://bucket/site/"]
       let first = try await haul(put)
       #expect(first.status == 0, "\(first.errors)")
@@ -55,7 +55,7 @@ import Testing
   func `what is there is skipped, with status 0 and the fields of a download`(
     place: String
   ) async throws {
-    try await with { fixture, haul in
+    try await with { (fixture, haul) async throws in
       let address = place.hasPrefix("s3") ? place : place + fixture.server.url("/dav/")
       #expect(try await haul(["put", "site/a", address]).status == 0)
       let count = sent(fixture).count
@@ -76,7 +76,7 @@ import Testing
   }
 
   @Test func `a manifest does not take a skipped file for one that was sent`() async throws {
-    try await with { fixture, haul in
+    try await with { (fixture, haul) async throws in
       #expect(try await haul(["put", "site/a", "s3://bucket/"]).status == 0)
       try write("other a", to: "a", in: fixture)
       let put = ["put", "--manifest", "done", "site/a", "s3://bucket/"]
@@ -90,7 +90,7 @@ import Testing
   }
 
   @Test func `a manifest has what update has found to be the same`() async throws {
-    try await with { fixture, haul in
+    try await with { (fixture, haul) async throws in
       #expect(try await haul(["put", "site/a", "s3://bucket/"]).status == 0)
       let put = ["put", "--manifest", "done", "site/a", "s3://bucket/"]
       #expect(try await haul(put + ["--if-exists", "update"]).status == 0)
