@@ -1,6 +1,7 @@
 import HaulCLI
 import HaulControl
 import HaulCore
+import HaulKit
 import HaulTesting
 import Testing
 
