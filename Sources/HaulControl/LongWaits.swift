@@ -1,8 +1,8 @@
 package import HaulCore
 
 /// Decides which waits get a notice: a person must make room, bring a directory back or give other
-/// credentials, or the network is away for an hour. However many transfers wait for one thing, one notice
-/// reports that it began and one that it is over. It performs nothing.
+/// credentials, or the network is away for an hour. However many transfers wait for one thing, one
+/// notice reports that it began and one that it is over. It performs nothing.
 package struct LongWaits: Sendable {
   /// An outage of the network gets a notice after this many seconds.
   private static let longOutage: Double = 3600

@@ -31,8 +31,8 @@ actor SettingsReload {
 
   nonisolated var hasNewFile: Bool { watch.hasChanged }
 
-  /// - Throws: `Problem` (422) with the line that is wrong; `io`, if the certificate cannot be read:
-  ///   then the settings count, and the old certificate stays.
+  /// - Throws: `Problem` (422) with the line that is wrong; `io`, if the certificate cannot be
+  ///   read: then the settings count, and the old certificate stays.
   func reload() async throws -> ReloadDocument {
     guard !isRunning else {
       throw Problem(409, "Conflict", "haul.conf is being read; try again")

@@ -1,5 +1,5 @@
-/// When a download runs again after each end, whether it was completed or failed: after an interval,
-/// or at a time of day on some days of the week.
+/// When a download runs again after each end, whether it was completed or failed: after an
+/// interval, or at a time of day on some days of the week.
 public struct Repetition: Sendable, Hashable {
   package enum Rule: Sendable, Hashable {
     /// In seconds.
@@ -139,8 +139,8 @@ extension Repetition: Codable {
 }
 
 extension TransferRequest {
-  /// - Throws: `not-yet-supported` for what cannot be repeated: only a download that brings its file
-  ///   up to date.
+  /// - Throws: `not-yet-supported` for what cannot be repeated: only a download that brings its
+  ///   file up to date.
   package func checkRepetition() throws(TransferError) {
     guard repetition != nil else { return }
     let what: String? =

@@ -77,8 +77,8 @@ public struct UploadRequest: Sendable, Hashable {
   public var method: Method = .put
   /// What the server must have at the address.
   public var precondition: Precondition = .none
-  /// What it does if the server has a file there; for PUT, S3 and WebDAV. `skip` and `update` exclude
-  /// a precondition.
+  /// What it does if the server has a file there; for PUT, S3 and WebDAV. `skip` and `update`
+  /// exclude a precondition.
   public var ifExists: IfExists = .overwrite
   /// Header fields to send. They never follow a redirect to another origin.
   public var headers: [(name: String, value: String)] {

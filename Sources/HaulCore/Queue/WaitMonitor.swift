@@ -1,7 +1,7 @@
 import OrderedCollections
 
-/// Which transfers wait for a disk, a directory, the network or credentials. It does no I/O: it returns what to
-/// check and when, takes the results, and returns which transfers may resume.
+/// Which transfers wait for a disk, a directory, the network or credentials. It does no I/O: it
+/// returns what to check and when, takes the results, and returns which transfers may resume.
 package struct WaitMonitor: Sendable {
   /// Bytes that must stay free on a file system that was full, for journals and other programs,
   /// before several transfers resume. One may use them: a small file system never has so many.

@@ -15,7 +15,8 @@ package struct PresentFile: Sendable, Hashable {
 }
 
 extension UploadRequest {
-  /// Whether the server is asked what it has, and the file sent only under a condition or not at all.
+  /// Whether the server is asked what it has, and the file sent only under a condition or not at
+  /// all.
   var asksForExisting: Bool { ifExists != .overwrite && !isDirectory }
 
   /// - Throws: `not-yet-supported` for what cannot be compared with a file of the server.

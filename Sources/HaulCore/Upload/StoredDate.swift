@@ -4,8 +4,9 @@ struct StoredDate: Sendable, Hashable {
   /// Seconds since 1970.
   let earliest: Double
 
-  /// Both dates are the server's, of whole seconds: their difference is the age of the file. Without
-  /// its present date, or with a date of the file after that, nothing says what its clock was.
+  /// Both dates are the server's, of whole seconds: their difference is the age of the file.
+  /// Without its present date, or with a date of the file after that, nothing says what its clock
+  /// was.
   /// - Parameters:
   ///   - modified: the date of the file (RFC 9110, section 8.8.2; RFC 4918, section 15.7).
   ///   - elapsed: since the server was asked.

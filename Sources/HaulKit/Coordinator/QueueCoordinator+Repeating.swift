@@ -27,8 +27,8 @@ extension QueueCoordinator {
     }
   }
 
-  /// Begins the intervals of a changed repetition now. A transfer that waits for a planned time gets
-  /// another one, unless its owner has just set one.
+  /// Begins the intervals of a changed repetition now. A transfer that waits for a planned time
+  /// gets another one, unless its owner has just set one.
   func plan(
     _ request: inout TransferRequest, after old: TransferRequest, of member: QueuedMember
   ) {

@@ -8,7 +8,8 @@ package struct TransferView: Sendable, Hashable {
   package let added: Double?
   /// Likewise; nil unless it has ended.
   package let ended: Double?
-  /// How its last run ended and when, while it waits for the next one or runs; nil if there was none.
+  /// How its last run ended and when, while it waits for the next one or runs; nil if there was
+  /// none.
   package let lastRun: LastRun?
   /// It has secrets, which must not be shown.
   package let request: TransferRequest

@@ -106,8 +106,8 @@ extension TransferManager {
   /// Its identifier cannot change, nor, once there are bytes, what gives the file another name. The
   /// bytes are used if the new address serves the same version.
   /// - Parameters:
-  ///   - id: a transfer; one that runs may only get another `rateLimit`, priority or group, at once,
-  ///     and other header fields: a download sends them from its next request on.
+  ///   - id: a transfer; one that runs may only get another `rateLimit`, priority or group, at
+  ///     once, and other header fields: a download sends them from its next request on.
   ///   - change: edits the present request, in which dependencies are ids. Those that were
   ///     completed and removed from the list are left out.
   /// - Throws: `refused` for a change that cannot be made, or with the `refusal` `isRunning` or

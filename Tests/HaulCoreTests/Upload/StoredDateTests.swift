@@ -1,7 +1,8 @@
 import HaulCore
 import Testing
 
-/// When a server stored a file, by the clock of this machine, as `--if-exists update` by PUT sees it.
+/// When a server stored a file, by the clock of this machine, as `--if-exists update` by PUT sees
+/// it.
 @Suite struct StoredDateTests {
   /// The time here when the answer of the script comes.
   private static let now: Int64 = 1_700_000_000

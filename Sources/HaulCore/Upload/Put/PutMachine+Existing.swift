@@ -1,5 +1,5 @@
-/// `--if-exists skip` and `update` by PUT. A digest that the server states decides; without one, the
-/// length and the date do; an entity tag may be the MD5.
+/// `--if-exists skip` and `update` by PUT. A digest that the server states decides; without one,
+/// the length and the date do; an entity tag may be the MD5.
 extension PutMachine {
   /// What becomes of a file that the server has; nil if this one is sent.
   /// - Parameter isLater: whether it was stored after the file here changed last.
@@ -30,8 +30,8 @@ extension PutMachine {
     return [.checkSource]
   }
 
-  /// Leaves the file there, unless an earlier attempt may have left a part of the file there; nil if
-  /// nothing is known to be there.
+  /// Leaves the file there, unless an earlier attempt may have left a part of the file there; nil
+  /// if nothing is known to be there.
   mutating func keepUnlessOwn(_ content: StoredContent) -> [UploadCommand]? {
     guard let found = content.length else { return nil }
     let mayBePart = attempts.mayHaveArrived || sendings > 1

@@ -8,8 +8,8 @@ struct S3StoredObject: Sendable, Hashable {
   private(set) var stated: [Checksum] = []
   /// The entity tag, if it may be the MD5 of the object.
   private var tag: Checksum?
-  /// Whether a tag that is another MD5 is that of other bytes: not if a key of the user, or of a key
-  /// service, encrypts the object.
+  /// Whether a tag that is another MD5 is that of other bytes: not if a key of the user, or of a
+  /// key service, encrypts the object.
   private var isTagOfContent = true
   /// The entity tag of an object that was sent in parts: the MD5 of those of its parts.
   private(set) var ofParts: PartsTag?
