@@ -34,7 +34,7 @@ import Testing
     "", "1", "0m", "59s", "-1h", "+1h", "1.5h", "1w", "h", "99999999999999999999d", "3651d",
     "daily",
     "daily 24:00", "mon 6:00", "mon 06:00-07:00", "someday 06:00", "1d from", "1d from x",
-    "1d from -1", "1d from 1 from 2", "1d from nan", "mon  06:00", "1 d",
+    "1d from -1", "1d from 1 from 2", "1d from nan", "1 d",
   ])
   func `other words are none`(text: String) { #expect(Repetition(text) == nil) }
 
@@ -56,7 +56,7 @@ import Testing
     // A run that took more than an interval: the time in between is skipped.
     #expect(hourly.next(after: 8200 + 4000, at: Zone()) == 15_400)
     // The program was off for a year: there is one next time.
-    #expect(hourly.next(after: 1000 + 31_536_000, at: Zone()) == 1000 + 31_536_000 + 3600)
+    #expect(hourly.next(after: 1000 + 31_536_000, at: Zone()) == 31_540_600)
     #expect(hourly.next(after: 10, at: Zone()) == 1000, "it has not begun")
   }
 

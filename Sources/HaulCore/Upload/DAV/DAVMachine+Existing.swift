@@ -27,7 +27,7 @@ extension DAVMachine {
 
   /// Leaves the file there, unless an earlier attempt may have left a part of the file there.
   mutating func keepUnlessOwn(_ file: PresentFile) -> [UploadCommand] {
-    let mayBePart = attempts.mayHaveArrived || mayHaveMoved
+    let mayBePart = hasRun || attempts.mayHaveArrived || mayHaveMoved
     return mayBePart && file.length != length ? compare() : keep(file)
   }
 

@@ -33,6 +33,8 @@ package struct DAVMachine: UploadMachine, PublishingUpload {
   private let source: SourceIdentity
   /// When the file of this machine changed last, in seconds since 1970; nil for another source.
   let changed: Double?
+  /// Whether an earlier run may have sent something.
+  let hasRun: Bool
   /// When the server was asked what has the name of the file.
   var askedAt = Instant()
   private(set) var addresses: DAVAddresses
@@ -61,7 +63,7 @@ package struct DAVMachine: UploadMachine, PublishingUpload {
 
   package init(_ start: UploadStart) {
     (request, source, isStream) = (start.request, start.source, !start.extent.isWhole)
-    changed = start.changed
+    (changed, hasRun) = (start.changed, start.hasRun)
     publication = Publication(request)
     length = isStream ? nil : source.size
     addresses = DAVAddresses(request.url)
