@@ -275,7 +275,7 @@ struct NewTransferTests {
     ),
     (
       #"{"url":"http://h/x","form":[{"name":"n","file":"/x"}],"if_exists":"skip"}"#,
-      "skip and update of 'if_exists' are for a 'put'"
+      "'if_match' is for the methods put and s3, 'if_exists' for put, s3 and webdav"
     ),
     (
       #"{"url":"http://h/x","put":"/x","if_match":"W/\"a\""}"#,

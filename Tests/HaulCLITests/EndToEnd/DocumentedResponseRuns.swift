@@ -19,6 +19,9 @@ struct DocumentedResponseRuns {
   private static let elsewhere: [String: String] = [
     "GET /events 200": "it does not end: EventStreamRuns",
     "POST /ui 503": "no port is free, or the daemon is ending",
+    "POST /reload 409": "another one is reading the file",
+    "POST /reload 422": "a line of haul.conf is wrong: ReloadRuns",
+    "POST /reload 500": "the certificate cannot be read: ReloadRuns",
     "POST /transfers 503": "the daemon is ending",
     "POST /probe 503": "eight servers are being asked",
     "POST /probe 504": "the server does not answer in 20 s",
