@@ -272,7 +272,7 @@ import Testing
       let skipped = TransferResult(state: .completed, bytes: 10, fetched: sent, reused: 10)
       var run = Run()
       try run.handle(try EventMaker()(.finished(skipped)).identified(identity))
-      #expect(run.messages == ["x: skipped, a file of that name exists (10 B, not checked)"])
+      #expect(run.messages.last == "x: skipped, a file of that name exists (10 B, not checked)")
     }
     let same = TransferResult(state: .completed, bytes: 10, reused: 10, verified: .checksum)
     var run = Run()

@@ -182,7 +182,7 @@ extension DaemonQueueRuns {
   }
 
   @Test
-  func `a group without members, and a URL for one that has bytes, are errors with their reason`()
+  func `a group without members is an error with its reason, and a removed dependency is told`()
     async throws
   {
     try await withThree { (fixture, ids) async throws in
@@ -191,11 +191,6 @@ extension DaemonQueueRuns {
         #expect(result.status == 1)
         #expect(result.errors.contains("no transfer is in the group 'nobody'"))
       }
-      let call = try SocketCall(
-        "PATCH", "/api/v1/transfers/\(ids.a)",
-        ["Host: localhost", "Content-Type: application/json"],
-        body: #"{"url":"http://localhost:9/a"}"#, to: fixture.location().socket)
-      #expect(call.status == 409, "\(call.body)")
       let later = try await fixture.add("/b", "-o", "later", "--after", ids.c)
       #expect(try await fixture.haul("remove", ids.c).status == 0)
       let why = try await fixture.haul("explain", later).output
