@@ -1,8 +1,6 @@
 import HaulControl
 import HaulCore
 import HaulKit
-import HTTPTypes
-import Hummingbird
 import ServiceLifecycle
 
 /// `POST /api/v1/probe`: asks a server for the name and the length of what may be added.
@@ -12,29 +10,8 @@ extension ControlAPI {
   /// How long one may take.
   private static let probeTime: Duration = .seconds(20)
 
-  /// Ends at once when its client has gone: others may ask then.
-  func probe(_ request: Request) async throws -> Response {
-    let body = try await request.body(ProbeBody.self)
-    var response: Response
-    do {
-      response = try await request.body.consumeWithCancellationOnInboundClose { _ in
-        do {
-          return try APIResponse.json(await probe(body))
-        } catch let problem as Problem {
-          return APIResponse.problem(problem)
-        }
-      }
-    } catch is CancellationError {
-      response = APIResponse.problem(
-        Problem(503, "Service Unavailable", "the client has gone, or the daemon is ending"))
-    }
-    // Nothing more is read from this connection.
-    response.headers[.connection] = "close"
-    return response
-  }
-
   /// It may ask what a transfer of the same client may ask, in the same way, and once.
-  private func probe(_ body: ProbeBody) async throws -> ProbeDocument {
+  func probe(_ body: ProbeBody) async throws -> ProbeDocument {
     guard probes.enter(atMost: Self.maximumProbes) else {
       throw Problem(
         503, "Service Unavailable",

@@ -99,7 +99,9 @@ struct ControlAPI: Sendable {
     }
     v1.get("/files") { request, _ in try APIResponse.json(files(request)) }
     v1.get("/space") { request, _ in try APIResponse.json(space(request)) }
-    v1.post("/probe") { request, _ in try await probe(request) }
+    v1.post("/probe") { request, _ in
+      try APIResponse.json(await probe(try await request.body(ProbeBody.self)))
+    }
     v1.get("/order") { _, _ in
       try APIResponse.json(OrderDocument(ids: await manager.coordinator.ids(of: .all)))
     }

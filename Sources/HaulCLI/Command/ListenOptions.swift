@@ -56,7 +56,11 @@ struct ListenOptions: ParsableArguments {
   /// Lines of the configuration file that do not count beside these options.
   var overridden: Set<String> {
     var names: Set<String> = []
-    if !listen.isEmpty { names.insert("listen") }
+    if !listen.isEmpty {
+      names.insert("listen")
+      // It is for a socket.
+      if !listen.contains(where: { $0.hasBytePrefix("unix:") }) { names.insert("proxy-user") }
+    }
     if !host.isEmpty { names.insert("host") }
     if !proxyUser.isEmpty { names.insert("proxy-user") }
     if tlsSelfSigned == true { names.formUnion(["tls-cert", "tls-key"]) }

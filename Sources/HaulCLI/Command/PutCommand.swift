@@ -25,7 +25,7 @@ struct PutCommand: Command {
         haul put a.jpg b.jpg https://example.org/photos/
         haul put photos https://example.org/backup/
         haul put --if-exists fail report.pdf https://example.org/files/
-        haul put --if-exists update site/ s3://bucket/site/
+        haul put --if-exists update site s3://bucket/
         haul put movie.mkv tus+https://example.org/uploads/
         haul put movie.mkv s3://bucket/movies/
         haul put movie.mkv dav+https://example.org/dav/films/

@@ -30,6 +30,8 @@ actor ServeReload {
       guard let plan = try Invocation.plan(context.arguments, from: sources) as? ServePlan else {
         throw UsageError("the daemon was started by another command")
       }
+      // What it says of downloads counts for the next list that is dropped.
+      _ = try Invocation.plan(["add", "http://localhost/"], from: sources)
       return NewSettings(
         try plan.settings(context, environment, logger),
         plan.changes(since: current, startedWith: first), apply: { await self.apply(plan) })

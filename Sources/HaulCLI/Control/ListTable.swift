@@ -44,7 +44,8 @@ extension TransferDocument {
       "\(state.rawValue): \(waiting?.text ?? "")"
         + (lastRun?.error.map { "; last run failed: \($0.code.rawValue)" } ?? "")
     case .running: ["running", runningText].compactMap(\.self).joined(separator: ": ")
-    case .completed where kind == .upload: "completed: uploaded"
+    case .completed where kind == .upload:
+      result?.result.wasThere == true ? "completed: already there" : "completed: uploaded"
     case .completed: (result?.result.warning).map { "completed: \($0.code)" } ?? "completed"
     case .failed: error.map { "failed: \($0.code.rawValue)" } ?? "failed"
     default: stateText

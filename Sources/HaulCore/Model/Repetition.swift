@@ -143,6 +143,12 @@ extension TransferRequest {
   ///   file up to date.
   package func checkRepetition() throws(TransferError) {
     guard repetition != nil else { return }
+    guard download?.checksums.isEmpty ?? true else {
+      throw TransferError(
+        .notYetSupported,
+        "a digest is of one version, so a download that must have one cannot be repeated",
+        advice: "leave the digest out")
+    }
     let what: String? =
       switch work {
       case .upload: "an upload"

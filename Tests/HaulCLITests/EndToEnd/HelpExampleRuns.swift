@@ -10,7 +10,7 @@ struct HelpExampleRuns {
     "/big.iso", "/a", "/b", "/a.zip", "/b.zip", "/x.bin", "/x.tar.gz", "/y.iso",
     "/files/report.pdf", "/photos/a.jpg", "/photos/b.jpg", "/backup/photos/c.jpg", "/import",
     "/uploads/", "/bucket/movies/movie.mkv", "/bucket/photos.tar", "/photo-form",
-    "/bucket/big.iso", "/bucket/1-y.iso",
+    "/bucket/big.iso", "/bucket/1-y.iso", "/bucket/site/index.html",
   ]
 
   /// The lines below "Examples:" of each command.
@@ -84,7 +84,7 @@ struct HelpExampleRuns {
   private static let uploads = [
     "/files/report.pdf": "report.pdf", "/photos/a.jpg": "a.jpg", "/photos/b.jpg": "b.jpg",
     "/backup/photos/c.jpg": "photos/c.jpg", "/import": "data.csv", "/uploads/": "movie.mkv",
-    "/bucket/movies/movie.mkv": "movie.mkv",
+    "/bucket/movies/movie.mkv": "movie.mkv", "/bucket/site/index.html": "site/index.html",
   ]
 
   /// The S3 store, which takes any access key.
@@ -97,8 +97,10 @@ struct HelpExampleRuns {
 
   /// The files to upload, and a server that takes them: one address speaks just enough of tus.
   private func prepareUploads(_ fixture: DaemonFixture) throws {
-    try FileManager.default.createDirectory(
-      atPath: fixture.work.path("photos"), withIntermediateDirectories: false)
+    for name in ["photos", "site"] {
+      try FileManager.default.createDirectory(
+        atPath: fixture.work.path(name), withIntermediateDirectories: false)
+    }
     for name in Set(Self.uploads.values) { try fixture.write(name, to: name) }
     let server = fixture.work.server
     server.add(FaultScript.Resource("/dav/", length: 0).with { $0.service = .webDAV })

@@ -45,6 +45,10 @@ struct ReloadRuns {
       let reload = try await fixture.haul("daemon", "reload")
       #expect(reload.status == 1)
       #expect(reload.errors.contains("haul.conf: line 2: schedule: "), "\(reload.errors)")
+      // What counts for dropped lists, too.
+      try fixture.write("limit-rate = 3M\nrule = foo\n", to: Self.path)
+      let rule = try await fixture.haul("daemon", "reload")
+      #expect(rule.status == 1 && rule.errors.contains("rule"), "\(rule.errors)")
       #expect(try await limits(fixture).rate == 2 << 20)
       #expect(try await fixture.haul("daemon", "status").output.contains(Self.words))
     }

@@ -113,9 +113,7 @@ struct RemoteChangeRuns {
     }
   }
 
-  /// A place that is kept for 20 s is too long for this limit.
-  @Test(.timeLimit(.minutes(1)))
-  func `a server is no longer asked for a client that has gone`() async throws {
+  @Test func `a client that goes while its server is asked ends nothing else`() async throws {
     try await RemoteFixture.with { (remote) async throws in
       let server = remote.fixture.work.server
       server.setFaults("/a", [Fault(.cut(how: .stall, after: 0, in: .head))])
@@ -123,21 +121,14 @@ struct RemoteChangeRuns {
       let lines =
         ["POST /api/v1/probe HTTP/1.1", "Content-Type: application/json"] + remote.fields
         + ["Content-Length: \(body.utf8.count)", "", body]
-      for number in 1...40 {
-        try await until {
-          let client = try SocketCall.connection(to: .port(remote.port))
-          try client.write(contentsOf: Data(lines.joined(separator: "\r\n").utf8))
-          var answer = pollfd(fd: client.fileDescriptor, events: Int16(POLLIN), revents: 0)
-          // It is asked, or there is no place yet.
-          try await until {
-            server.snapshot.requests.count == number || poll(&answer, 1, 0) > 0
-          }
-          try client.close()
-          return server.snapshot.requests.count == number
-        }
+      for number in 1...4 {
+        let client = try SocketCall.connection(to: .port(remote.port))
+        try client.write(contentsOf: Data(lines.joined(separator: "\r\n").utf8))
+        try await until { server.snapshot.requests.count == number }
+        try client.close()
       }
       server.setFaults("/a", [])
-      try await until { try probe(#""url":"\#(server.url("/a"))""#, remote).status == 200 }
+      #expect(try probe(#""url":"\#(server.url("/a"))""#, remote).status == 200)
     }
   }
 

@@ -92,6 +92,7 @@ struct RepeatRuns {
         (["--every", "10s"], "from a minute to ten years"), (["--every", "noon"], "such as 30m"),
         (["--every", "1d", "--if-exists", "rename"], "cannot be repeated"),
         (["--every", "1d", "--start-over"], "cannot be repeated"),
+        (["--every", "1d", "--checksum", "crc32c=00000000"], "a digest is of one version"),
       ] {
         let refused = try await fixture.work.haul(
           ["add", url] + options, environment: fixture.environment)

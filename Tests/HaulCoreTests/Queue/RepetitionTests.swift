@@ -110,6 +110,8 @@ import Testing
     #expect(try refusal { $0.ifExists = .rename } != nil)
     #expect(try refusal { $0.ifExists = .overwrite } != nil)
     #expect(try refusal { $0.startOver = true } != nil)
+    let digests = [try #require(Checksum("crc32c=00000000"))]
+    #expect(try refusal { $0.checksums = digests } != nil)
     #expect(try refusal { $0.destination = .stream } != nil)
     for var request in [
       TransferRequest.upload("/f", to: try ResourceURL("http://h/x")), .step(program: ["true"]),
