@@ -32,7 +32,7 @@ actor SettingsReload {
   nonisolated var hasNewFile: Bool { watch.hasChanged }
 
   /// - Throws: `Problem` (422) with the line that is wrong; `io`, if the certificate cannot be
-  ///   read: then the settings count, and the old certificate stays.
+  ///   read. Then nothing changes.
   func reload() async throws -> ReloadDocument {
     guard !isRunning else {
       throw Problem(409, "Conflict", "haul.conf is being read; try again")
@@ -41,6 +41,7 @@ actor SettingsReload {
     defer { isRunning = false }
     let stamp = watch.present
     let new = try await read()
+    try certificate?.reload()
     try await limits.setOptions(LimitsDocument(new.settings.configuration))
     let changed = Set(new.changes.changed)
     if !changed.isDisjoint(with: Self.keysOfNotices) { notices.set(new.settings.notices) }
@@ -53,7 +54,6 @@ actor SettingsReload {
     var document = new.changes
     document.overridden = await limits.changedKeys.filter(changed.contains)
     logger.info("\(document.text)")
-    try certificate?.reload()
     return document
   }
 

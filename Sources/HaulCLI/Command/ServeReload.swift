@@ -1,6 +1,7 @@
 package import HaulControl
 import HaulCore
 import HaulKit
+import HaulLibC
 import Logging
 
 /// Reads haul.conf again for a daemon that runs.
@@ -24,6 +25,7 @@ actor ServeReload {
 
   /// - Throws: `Problem` (422) with the line that is wrong.
   func read() throws -> NewSettings {
+    try refusePipe()
     var sources = CommandSources.process()
     sources.askPassword = { (_) throws(UsageError) in nil }
     do {
@@ -39,6 +41,15 @@ actor ServeReload {
       let reason = (error as? UsageError)?.message ?? (error as? TransferError)?.message
       throw Problem(422, "Unprocessable Content", reason ?? "\(error)")
     }
+  }
+
+  /// Opening a pipe without a writer waits for ever, and the daemon with it.
+  private func refusePipe() throws(Problem) {
+    var status = stat()
+    guard let directory = ControlLocation.configuration(environment),
+      stat("\(directory)/haul.conf", &status) == 0, status.st_mode & S_IFMT == S_IFIFO
+    else { return }
+    throw Problem(422, "Unprocessable Content", "haul.conf is a pipe, not a file")
   }
 
   private func apply(_ plan: ServePlan) {

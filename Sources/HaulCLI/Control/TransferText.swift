@@ -94,6 +94,7 @@ package enum TransferText {
       case .queued:
         "\(name) \(start(transfer).map { "was started \($0), and " } ?? "")"
           + "waits: \(waiting(transfer, isRemoved, isPaused, closedLimit))"
+          + (transfer.lastRun?.error.map { "; its last run failed: \($0.message)" } ?? "")
       }
     return Messages.shown(text) + "\n"
   }

@@ -16,7 +16,8 @@ enum StoredLength {
   /// From the answer to PROPFIND (RFC 4918, section 15.4); nil if it has no length.
   static func property(_ answer: UploadAnswer) -> Int64? {
     let texts = properties(answer).filter { $0.name == "getcontentlength" }
-    return texts.lazy.compactMap { Int64($0.text.trimmingBytes(" \t\r\n")) }.first
+    let lengths = Set(texts.compactMap { Int64($0.text.trimmingBytes(" \t\r\n")) })
+    return lengths.count == 1 ? lengths.first : nil
   }
 
   /// Whether the answer to PROPFIND is of a directory (RFC 4918, section 15.9); nil if it does not
@@ -29,10 +30,27 @@ enum StoredLength {
 
   fileprivate static func properties(_ answer: UploadAnswer) -> [XMLElement] {
     guard answer.head.status == 207, let root = XMLElement(document: answer.body) else { return [] }
-    return root.children.filter { $0.name == "response" }
+    return responses(root, for: answer.head.url)
       .flatMap(\.children).filter { $0.name == "propstat" && isKnown($0) }
       .flatMap(\.children).filter { $0.name == "prop" }
       .flatMap(\.children)
+  }
+
+  /// The one of the resource that was asked for, of several.
+  private static func responses(_ root: XMLElement, for url: ResourceURL) -> [XMLElement] {
+    let all = root.children.filter { $0.name == "response" }
+    guard all.count > 1 else { return all }
+    let name = lastName(of: url.path)
+    return all.filter { response in
+      response.children.contains {
+        $0.name == "href" && lastName(of: String($0.text.trimmingBytes(" \t\r\n"))) == name
+      }
+    }
+  }
+
+  private static func lastName(of path: String) -> [UInt8] {
+    let names = path.byteSplit(separator: "/")
+    return names.last.map { PercentCoding.decoded($0) } ?? []
   }
 
   /// Whether the properties have values: others are named with 404 (RFC 4918, section 9.1).

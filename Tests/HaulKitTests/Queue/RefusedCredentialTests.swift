@@ -91,6 +91,20 @@ import Testing
     }
   }
 
+  @Test func `One that repeats is asked for at each of its times`() async throws {
+    try await DownloadFixture.with(Self.files("new")) { fixture in
+      try await fixture.withManager(one) { manager in
+        let all = try requests(fixture)
+        _ = try await fixture.finishAll(all, with: manager)
+        #expect(asked(fixture) == 3)
+        var request = TransferRequest(.download(all[Self.count - 1]))
+        request.repetition = .every(.seconds(3600))
+        _ = try await manager.add(request)
+        try await until { asked(fixture) == 4 }
+      }
+    }
+  }
+
   @Test func `Files without a credential are each asked for`() async throws {
     try await DownloadFixture.with(Self.files("new")) { fixture in
       try await fixture.withManager(one) { manager in

@@ -190,7 +190,10 @@ extension S3Machine {
   private func isOwn(_ head: ResponseHead) -> Bool {
     guard ContentLength(head.headers) == .bytes(parts.length) else { return false }
     if let found = head.headers[S3Messages.markField] { return found == mark }
-    guard isSingle, attempts.mayHaveArrived, let tag = head.headers["ETag"] else { return false }
+    // With `update`, that is also the file that was to be there.
+    guard isSingle, attempts.mayHaveArrived || request.ifExists == .update,
+      let tag = head.headers["ETag"]
+    else { return false }
     return messages.proof.sent.values.contains { $0.digest.matches(tag) }
   }
 

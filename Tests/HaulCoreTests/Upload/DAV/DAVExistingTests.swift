@@ -87,6 +87,24 @@ import Testing
     }
   }
 
+  @Test func `Of several resources, the one that was asked for counts`() throws {
+    func found(_ names: [(String, Int)]) throws -> UploadEvent {
+      let responses = names.map { name, length in
+        "<d:response><d:href>/d/\(name)</d:href><d:propstat><d:prop>"
+          + "<d:getcontentlength>\(length)</d:getcontentlength><d:resourcetype/>"
+          + "<d:getlastmodified>\(Self.date(ago: 50))</d:getlastmodified></d:prop></d:propstat>"
+          + "</d:response>"
+      }
+      return try answer(
+        207, [("Date", Self.date(ago: 0))],
+        body: "<d:multistatus xmlns:d=\"DAV:\">\(responses.joined())</d:multistatus>")
+    }
+    var own = try Self.asking(.update)
+    #expect(own.handle(try found([("x", 5), ("%66", 100)])) == [.checkSource])
+    var another = try Self.asking(.update)
+    #expect(try message(another.handle(try found([("x", 100), ("f", 5)]))).method == "MKCOL")
+  }
+
   @Test func `A directory of that name is an error`() throws {
     for way in [UploadRequest.IfExists.skip, .update] {
       var machine = try Self.asking(way)

@@ -218,7 +218,11 @@ import Testing
     _ = machine.handle(try Self.object("\"x\""))
     _ = machine.handle(Script.digest(1))
     #expect(try message(machine.handle(try answer(412, part: 1))).method == "HEAD")
+    var equal = machine
     #expect(failure(of: machine.handle(try Self.object("\"y\"")))?.code == .nameConflict)
+    // Another run has sent the same bytes.
+    let same = try Self.object("\"\(Script.hex(1))\"")
+    #expect(equal.handle(same).last == .finish(.completed))
   }
 
   @Test func `A small object that was sent late needs no look at a remote source`() throws {
