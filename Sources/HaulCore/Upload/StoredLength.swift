@@ -40,17 +40,13 @@ enum StoredLength {
   private static func responses(_ root: XMLElement, for url: ResourceURL) -> [XMLElement] {
     let all = root.children.filter { $0.name == "response" }
     guard all.count > 1 else { return all }
-    let name = lastName(of: url.path)
+    let name = url.path.lastPathName.map { PercentCoding.decoded($0) }
     return all.filter { response in
       response.children.contains {
-        $0.name == "href" && lastName(of: String($0.text.trimmingBytes(" \t\r\n"))) == name
+        let path = String($0.text.trimmingBytes(" \t\r\n"))
+        return $0.name == "href" && path.lastPathName.map { PercentCoding.decoded($0) } == name
       }
     }
-  }
-
-  private static func lastName(of path: String) -> [UInt8] {
-    let names = path.byteSplit(separator: "/")
-    return names.last.map { PercentCoding.decoded($0) } ?? []
   }
 
   /// Whether the properties have values: others are named with 404 (RFC 4918, section 9.1).
