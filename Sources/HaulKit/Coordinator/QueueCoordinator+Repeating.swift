@@ -49,10 +49,13 @@ extension QueueCoordinator {
     (repetitions[id] ?? nil)?.next(after: engine.clock.wallSeconds)
   }
 
-  /// Notes how a transfer repeats when it is launched: nothing is kept of one that does not.
+  /// Notes how a transfer repeats when it is launched: nothing is kept of one that does not. One
+  /// that does is tried at each of its times.
   func note(_ repetition: Repetition?, of id: TransferID) {
     if let repetition {
       repetitions.updateValue(repetition, forKey: id)
+      // Nobody may be there to give it other credentials, and they may be accepted by now.
+      if let host = queue.members[id]?.host { engine.forgiveCredentials(at: [host]) }
     } else if !repetitions.isEmpty {
       repetitions.removeValue(forKey: id)
     }

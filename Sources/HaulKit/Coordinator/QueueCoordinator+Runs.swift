@@ -121,10 +121,6 @@ extension QueueCoordinator {
     engine.hub.runBegan(id, reportsProgress: record.request.reportsProgress)
     let identity = TransferIdentity(record.request)
     note(record.request.repetition, of: id)
-    // Nobody may be there to give it other credentials, and they may be accepted by now.
-    if record.request.repetition != nil, let host = queue.members[id]?.host {
-      engine.forgiveCredentials(at: [host])
-    }
     runs[id].identity = identity
     runs.run(of: id)?.context.identity = identity
     switch record.request.work {
