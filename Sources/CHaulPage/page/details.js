@@ -58,7 +58,7 @@ function build() {
   const facts = {};
   const fact = (name) => { facts[name] = el("dd"); return [el("dt", {}, name), facts[name]]; };
   const names = ["Kind", "State", "Progress", "Speed", "Time left", "Connections", "Speed limit", "Acknowledged", "Place in the queue", "Priority", "Address", "File", "Group", "Digest", "Checked by",
-    "Added", "Starts at", "Started", "Ended", "Your name", "Id"];
+    "Added", "Starts at", "Repeats", "Next run", "Last run", "Started", "Ended", "Your name", "Id"];
   parts = {
     facts,
     title: el("h2", { tabIndex: -1 }),
