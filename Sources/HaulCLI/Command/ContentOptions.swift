@@ -36,8 +36,8 @@ struct ContentOptions: ParsableArguments {
     name: .customLong("checksum"),
     help: ArgumentHelp(
       """
-      A digest that the file must have: sha-256, sha-512, sha-384, sha-1, md5, crc32c or crc64nvme. \
-      If it is repeated, all must match.
+      A digest that the file must have: sha-256, sha-512, sha-384, sha-1, md5, crc32c or \
+      crc64nvme. If it is repeated, all must match.
       """, valueName: "ALG=HEX"))
   var checksums: [String] = []
 

@@ -27,8 +27,8 @@ struct VerifyCommand: Command {
     name: .customLong("checksum"),
     help: ArgumentHelp(
       """
-      A digest that it must have: sha-256, sha-512, sha-384, sha-1, md5, crc32c or crc64nvme; may be \
-      repeated.
+      A digest that it must have: sha-256, sha-512, sha-384, sha-1, md5, crc32c or crc64nvme; \
+      may be repeated.
       """,
       valueName: "ALG=HEX"))
   var checksums: [String] = []

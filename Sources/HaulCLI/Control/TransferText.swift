@@ -163,8 +163,8 @@ package enum TransferText {
       case "directory-missing": "it resumes when the directory is back"
       case "offline": "it resumes when there is a network"
       case "credentials-refused":
-        "it resumes with others: haul set \(transfer.id) --bearer-file FILE, --user NAME or -H, or a "
-          + "new token in its file; haul start \(transfer.id) tries the same again"
+        "it resumes with others: haul set \(transfer.id) --bearer-file FILE, --user NAME or -H, "
+          + "or a new token in its file; haul start \(transfer.id) tries the same again"
       case "start-time" where wait.next == "suspended":
         "the queue is suspended too; haul start --force \(transfer.id) starts it now"
       case "start-time" where wait.next == "schedule":

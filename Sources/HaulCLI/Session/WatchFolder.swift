@@ -110,7 +110,7 @@ struct WatchFolder: Sendable {
     } catch ControlClient.Failure.refused(let problem) where problem.status >= 500 {
       return .later("\(shown): \(TerminalText.escaped(problem.detail))")
     } catch {
-      // Whoever dropped it may take it away again.
+      // The list may have been removed since it was found.
       guard self.version(of: name) != nil else { return .handled }
       let reason = Self.reason(error)
       move(name, to: "failed", reason: reason)

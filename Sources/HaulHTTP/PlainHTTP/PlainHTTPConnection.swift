@@ -3,7 +3,7 @@ import HaulCore
 import NIOCore
 import NIOHTTP1
 
-/// A request, as its connection sees it: what it is told, on the event loop of the connection.
+/// The part of a request that its connection calls, on the event loop of the connection.
 protocol PlainHTTPExchange: AnyObject, Sendable {
   /// Whether an answer would still be accepted.
   var isWanted: Bool { get }

@@ -182,7 +182,7 @@ extension DaemonQueueRuns {
   }
 
   @Test
-  func `a group without members is an error with its reason, and a removed dependency is told`()
+  func `a group without members is an error with its reason, and a removed dependency is named`()
     async throws
   {
     try await withThree { (fixture, ids) async throws in

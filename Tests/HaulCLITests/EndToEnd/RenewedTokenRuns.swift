@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  @Test func `The daemon waits, and goes on with the token that the file has later`() async throws {
+  @Test func `The daemon waits, and resumes with the next token of the file`() async throws {
     try await DaemonFixture.with(Self.files()) { fixture in
       let work = fixture.work
       try write("old-canary", in: work)
