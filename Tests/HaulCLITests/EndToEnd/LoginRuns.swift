@@ -106,7 +106,10 @@ struct LoginRuns {
         tries += 1
       }
       #expect(answer.status == 429 && answer.head.lowercased().contains("retry-after: "))
-      #expect(try proxy.logIn(from: "203.0.113.9").status == 429, "also the right one")
+      let refused = ContinuousClock.now
+      let right = try proxy.logIn(from: "203.0.113.9").status
+      // Unless the first, short limit was over.
+      #expect(right == 429 || .now - refused > .seconds(1), "also the right one")
       #expect(try proxy.call("GET", "/api/v1/status", page).status == 200)
       #expect(try proxy.logIn(from: "203.0.113.10").status == 303)
       // The owner at the same address has signed in before, and signs in again.
