@@ -43,19 +43,19 @@ enum FileLines {
 
   /// So many bytes from an offset; fewer only at the end. Nil if a read fails: `errno` says why.
   static func bytes(of descriptor: Int32, _ offset: Int64, _ count: Int) -> [UInt8]? {
-    var (bytes, filled) = ([UInt8](repeating: 0, count: count), 0)
-    while filled < count {
-      let more = bytes.withUnsafeMutableBytes { buffer in
-        pread(
+    var hasFailed = false
+    let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+      while filled < count {
+        let more = pread(
           descriptor, buffer.baseAddress?.advanced(by: filled), count - filled,
           off_t(offset) + filled)
+        if more < 0, errno == EINTR { continue }
+        hasFailed = more < 0
+        guard more > 0 else { return }
+        filled += more
       }
-      if more < 0, errno == EINTR { continue }
-      guard more >= 0 else { return nil }
-      if more == 0 { break }
-      filled += more
     }
-    return filled == count ? bytes : Array(bytes.prefix(filled))
+    return hasFailed ? nil : bytes
   }
 
   /// Writes all bytes at an offset.
