@@ -22,12 +22,22 @@ extension DaemonUser {
   }
 
   /// Runs the daemon with these options; returns when it answers.
-  func serve(_ options: String...) async throws -> CommandRun {
+  func serve(_ options: String...) async throws -> CommandRun { try await serve(options) }
+
+  func serve(_ options: [String]) async throws -> CommandRun {
     let run = try await CommandRun(
       ["serve"] + options, in: work.directory, environment: environment)
     while try await haul("daemon", "status").status != 0 {}
     return run
   }
+
+  /// Replaces the certificate and the key that `pairOptions` name.
+  func write(_ pair: (certificate: String, key: String)) throws {
+    try write(pair.certificate, to: "c.pem", permissions: 0o644)
+    try write(pair.key, to: "k.pem")
+  }
+
+  var pairOptions: [String] { ["--tls-cert", work.path("c.pem"), "--tls-key", work.path("k.pem")] }
 
   /// Adds a path of the server; its id.
   func add(_ path: String, _ options: String...) async throws -> String {

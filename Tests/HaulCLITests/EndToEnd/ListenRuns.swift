@@ -95,32 +95,24 @@ struct ListenRuns {
       let (first, second) = (
         try CertificateAuthority().client(), try CertificateAuthority().client()
       )
-      func write(_ pair: (certificate: String, key: String)) throws {
-        try fixture.write(pair.certificate, to: "c.pem", permissions: 0o644)
-        try fixture.write(pair.key, to: "k.pem")
-      }
-      let options = [
-        "--tls-cert", fixture.work.path("c.pem"), "--tls-key", fixture.work.path("k.pem"),
-      ]
+      let options = ["--listen", "127.0.0.1:0"] + fixture.pairOptions
       func serve() async throws -> CommandResult {
         try await fixture.work.haul(
-          ["serve", "--listen", "127.0.0.1:0"] + options, environment: fixture.environment)
+          ["serve"] + options, environment: fixture.environment)
       }
       #expect(try await serve().errors.contains("cannot read"))
-      try write((first.certificate, second.key))
+      try fixture.write((first.certificate, second.key))
       #expect(try await serve().status == 1, "they do not belong together")
-      try write(first)
+      try fixture.write(first)
       try fixture.write(first.key, to: "k.pem", permissions: 0o644)
       #expect(try await serve().errors.contains("chmod"))
-      try write(first)
-      let serving = try await fixture.serve(
-        "--listen", "127.0.0.1:0", "--tls-cert", fixture.work.path("c.pem"), "--tls-key",
-        fixture.work.path("k.pem"))
+      try fixture.write(first)
+      let serving = try await fixture.serve(options)
       try fixture.write("nothing", to: "c.pem", permissions: 0o644)
       try await serving.reach("it kept the old one") { _, errors in
         errors.contains("the old certificate stays")
       }
-      try write(second)
+      try fixture.write(second)
       try await serving.reach("it read the new one") { _, errors in
         errors.contains("the certificate was read again")
       }

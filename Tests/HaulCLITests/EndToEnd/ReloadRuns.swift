@@ -74,16 +74,10 @@ struct ReloadRuns {
       let (first, second) = (
         try CertificateAuthority().client(), try CertificateAuthority().client()
       )
-      func write(_ pair: (certificate: String, key: String)) throws {
-        try fixture.write(pair.certificate, to: "c.pem", permissions: 0o644)
-        try fixture.write(pair.key, to: "k.pem")
-      }
-      try write(first)
-      let serving = try await fixture.serve(
-        "--listen", "127.0.0.1:0", "--tls-cert", fixture.work.path("c.pem"), "--tls-key",
-        fixture.work.path("k.pem"))
+      try fixture.write(first)
+      let serving = try await fixture.serve(["--listen", "127.0.0.1:0"] + fixture.pairOptions)
       try fixture.write("max-active = 3\n", to: Self.path)
-      try write(second)
+      try fixture.write(second)
       serving.send(SIGHUP)
       try await serving.reach("it was read") { _, errors in
         errors.contains("changed: max-active")

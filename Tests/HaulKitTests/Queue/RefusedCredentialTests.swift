@@ -31,6 +31,14 @@ import Testing
     }
   }
 
+  /// A file that the token opens, and then those that it does not.
+  private func allWithOpen(_ fixture: DownloadFixture) throws -> [DownloadRequest] {
+    let first = try fixture.request("/open", as: "open") {
+      $0.headers = [("Authorization", "Bearer old")]
+    }
+    return [first] + (try requests(fixture))
+  }
+
   /// One at a time, so that the order is that of the list.
   private func one(_ configuration: inout TransferManager.Configuration) {
     configuration.maximumActive = 1
@@ -60,10 +68,7 @@ import Testing
     let open = FaultScript.Resource("/open", seed: 1, length: 10)
     try await DownloadFixture.with(Self.files("never") + [open]) { fixture in
       try await fixture.withManager(one) { manager in
-        let first = try fixture.request("/open", as: "open") {
-          $0.headers = [("Authorization", "Bearer old")]
-        }
-        let all = [first] + (try requests(fixture))
+        let all = try allWithOpen(fixture)
         let outcomes = try await fixture.finishAll(all, with: manager)
         #expect(outcomes[0].result.state == .completed)
         #expect(outcomes.dropFirst().allSatisfy { $0.result.error?.code == .unauthorized })
@@ -79,10 +84,7 @@ import Testing
       "/open", seed: 1, length: 10, faults: [Fault(.status(401), when: .init(skip: 1))])
     try await DownloadFixture.with(Self.files("never") + [open]) { fixture in
       try await fixture.withManager(one) { manager in
-        let first = try fixture.request("/open", as: "open") {
-          $0.headers = [("Authorization", "Bearer old")]
-        }
-        let all = [first] + (try requests(fixture))
+        let all = try allWithOpen(fixture)
         let outcomes = try await fixture.finishAll(all, with: manager)
         #expect(outcomes[0].result.state == .completed)
         #expect(outcomes.count { $0.result.error?.code == .notTried } == Self.count - 3)
