@@ -168,6 +168,22 @@ extension QueueCoordinator {
   }
 }
 
+/// Waits for other credentials.
+extension QueueCoordinator {
+  /// Requeues the transfers that failed before their credential was known to be dead: they wait for
+  /// another one with those that were not tried.
+  func requeueRefused() async {
+    // For one that still runs, this is called again after its end.
+    let refused = engine.transfersWithRefusedCredentials.filter { !runs.isRunning($0) }
+    guard !refused.isEmpty, !isShutDown else { return }
+    let failed = refused.filter { queue.members.state(of: $0) == .failed }
+    let isDone = await performDecisionWithoutStarting { (queue, decision) in
+      _ = queue.handle(.retry, failed, by: .network, &decision)
+    }
+    if isDone { engine.forgetRefusals(of: refused) }
+  }
+}
+
 /// Waits for the schedule.
 extension QueueCoordinator {
   func setSchedule(_ schedule: Schedule?) async throws(TransferError) {
