@@ -120,6 +120,21 @@ struct ReloadRuns {
     }
   }
 
+  @Test func `a file that has vanished counts as an empty one, and the answer says so`()
+    async throws
+  {
+    try await DaemonFixture.with { (fixture) async throws in
+      try fixture.write("limit-rate = 2M\n", to: Self.path)
+      #expect(try await fixture.haul("daemon", "start").status == 0)
+      try FileManager.default.removeItem(atPath: fixture.work.path(Self.path))
+      let reload = try await fixture.haul("daemon", "reload")
+      #expect(reload.status == 0, "\(reload.errors)")
+      #expect(
+        reload.output
+          == "there is no haul.conf, which counts as an empty one; changed: limit-rate\n")
+    }
+  }
+
   @Test func `a watch directory that the file names is used after a reload`() async throws {
     try await DaemonFixture.with(CommandFixture.file("/a")) { (fixture) async throws in
       let folder = fixture.work.path("lists")
