@@ -223,11 +223,7 @@ extension AddPlan {
   private func add(_ session: ControlSession) async throws -> ExitStatus {
     let resolved = try UsageError.checked(
       WorkingDirectory.resolve(requests, in: WorkingDirectory.path))
-    let (daemon, isNew) = try await session.ensureRunning()
-    if isNew, !quiet {
-      await OutputStream.warn(
-        "started the daemon (pid \(daemon.pid)); stop it with: haul daemon stop")
-    }
+    try await session.startIfNeeded(quiet: quiet)
     if !quiet { for note in notes { await OutputStream.warn(note) } }
     var dependencies: [TransferRequest.Dependency] = []
     for name in after {

@@ -54,6 +54,18 @@ struct ReloadRuns {
     }
   }
 
+  @Test func `limits that are set before there is a daemon start it, as add does`() async throws {
+    try await DaemonFixture.with { (fixture) async throws in
+      #expect(try await fixture.haul("limits").status == 1, "nothing is changed")
+      let set = try await fixture.haul("limits", "--limit-rate", "1M")
+      #expect(set.status == 0 && set.errors.contains("started the daemon"), "\(set.errors)")
+      #expect(try await limits(fixture).rate == 1 << 20)
+      let none = try await fixture.haul("limits", "--limit-rate", "0")
+      #expect(none.status == 0 && !none.errors.contains("started"), "\(none.errors)")
+      #expect(try await limits(fixture).rate == 0)
+    }
+  }
+
   @Test func `what haul limits has set stays above the file, and is named`() async throws {
     try await DaemonFixture.with { (fixture) async throws in
       #expect(try await fixture.haul("daemon", "start").status == 0)
