@@ -1,5 +1,6 @@
 import HaulCore
 import HaulFiles
+import Logging
 import NIOConcurrencyHelpers
 
 /// Transfers that wait for a time, a disk, a directory, the network or credentials.
@@ -204,6 +205,7 @@ extension QueueCoordinator {
     deadlines.set(.schedule, to: queue.outstandingCount > 0 ? scheduleMonitor.nextCheck : nil)
     guard wasOpen != scheduleMonitor.isOpen else { return }
     hasScheduleChanged = true
+    engine.logger.info("\(scheduleMonitor.note)")
     guard scheduleMonitor.isOpen else { return stopForSchedule(runs.running) }
     // A decision that starts nothing may have noticed the open window.
     if queue.outstandingCount > 0 { deadlines.set(.hosts, to: engine.clock.now) }

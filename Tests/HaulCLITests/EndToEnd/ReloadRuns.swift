@@ -132,6 +132,25 @@ struct ReloadRuns {
     }
   }
 
+  @Test func `the log says when a window of the schedule opens and closes`() async throws {
+    try await DaemonFixture.with { (fixture) async throws in
+      #expect(try await fixture.haul("daemon", "start").status == 0)
+      let log = try fixture.location().log
+      func lines(with part: String) -> Int {
+        let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+        return text.split(separator: "\n").count { $0.contains(part) }
+      }
+      let names = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
+      let today = Calendar.current.component(.weekday, from: Date()) - 1
+      let closed = try await fixture.haul("limits", "--schedule", "\(names[(today + 3) % 7]) 9-17")
+      #expect(closed.status == 0, "\(closed.errors)")
+      try await until { lines(with: "outside the schedule until") == 1 }
+      #expect(try await fixture.haul("limits", "--schedule", "always").status == 0)
+      try await until { lines(with: "a window of the schedule is open") == 1 }
+      #expect(lines(with: "outside the schedule until") == 1)
+    }
+  }
+
   @Test func `a file that has vanished counts as an empty one, and the answer says so`()
     async throws
   {
