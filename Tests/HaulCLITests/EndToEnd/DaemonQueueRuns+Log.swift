@@ -89,6 +89,15 @@ extension DaemonQueueRuns {
       #expect(one.output.contains(ids.c) && one.errors.contains("there are more"))
       #expect(try await fixture.haul("history", "--group", "g").output == "nothing has ended\n")
       #expect(try await fixture.haul("history", "--state", "running").status == 2)
+      for command in ["history", "log"] {
+        let now = try await fixture.haul(command, "--since", "1h")
+        #expect(now.output.contains(ids.c), "\(now.errors)")
+        let before = try await fixture.haul(command, "--until", "1h")
+        #expect(before.status == 0 && !before.output.contains(ids.c), "\(before.output)")
+        let wrong = try await fixture.haul(command, "--since", "yesterday")
+        #expect(wrong.status == 2 && wrong.errors.contains("--since: write a time"))
+      }
+      #expect(try await fixture.haul("log", "--follow", "--until", "1h").status == 2)
     }
   }
 }
