@@ -73,6 +73,26 @@ extension DaemonQueueRuns {
     }
   }
 
+  @Test func `explain takes a group, several, or all`() async throws {
+    try await withThree { (fixture, ids) async throws in
+      #expect(try await fixture.haul("set", ids.a, ids.b, "--group", "g").status == 0)
+      let group = try await fixture.haul("explain", "--group", "g")
+      let lines = group.output.split(separator: "\n")
+      #expect(lines.count == 2 && lines[0].hasPrefix("\(ids.a): a is running"), "\(group.output)")
+      #expect(lines[1].hasPrefix("\(ids.b): b waits: "))
+      #expect(try await fixture.haul("explain", ids.a).output.hasPrefix("a is running"))
+      #expect(try await fixture.haul("explain", "--all").output.contains("\(ids.c): "))
+      let empty = try await fixture.haul("explain", "--group", "none")
+      #expect(empty.status == 1 && empty.errors.contains("no transfer is in the group"))
+      #expect(try await fixture.haul("explain").status == 2)
+      #expect(try await fixture.haul("cancel", ids.a).status == 0)
+      #expect(try await fixture.haul("wait", ids.b, ids.c).status == 0)
+      #expect(!(try await fixture.haul("explain", "--group", "g").output.contains(ids.b)))
+      #expect(try await fixture.haul("remove", ids.a).status == 0)
+      #expect(try await fixture.haul("explain", "--all").output == "all are completed\n")
+    }
+  }
+
   @Test func `history has what ended, the newest first, also once it was removed`() async throws {
     try await withThree { (fixture, ids) async throws in
       #expect(try await fixture.haul("cancel", ids.a).status == 0)
