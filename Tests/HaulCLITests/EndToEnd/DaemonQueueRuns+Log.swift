@@ -73,6 +73,20 @@ extension DaemonQueueRuns {
     }
   }
 
+  @Test func `wait --timeout ends with a status of its own, and what it waited for goes on`()
+    async throws
+  {
+    try await withThree { (fixture, ids) async throws in
+      let early = try await fixture.haul("wait", "--timeout", "0.2", ids.a)
+      #expect(early.status == 75 && early.errors.contains("not all have ended"), "\(early.errors)")
+      #expect(try await fixture.state(of: ids.a).state == .running)
+      #expect(try await fixture.haul("cancel", ids.a).status == 0)
+      let done = try await fixture.haul("wait", "--timeout", "1h", ids.b, ids.c)
+      #expect(done.status == 0, "\(done.errors)")
+      #expect(try await fixture.haul("wait", "--timeout", "0", ids.b).status == 2)
+    }
+  }
+
   @Test func `explain takes a group, several, or all`() async throws {
     try await withThree { (fixture, ids) async throws in
       #expect(try await fixture.haul("set", ids.a, ids.b, "--group", "g").status == 0)
