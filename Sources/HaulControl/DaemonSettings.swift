@@ -45,6 +45,8 @@ package struct ReloadDocument: Codable, Hashable, Sendable {
   package var needsRestart: [String]
   /// Limits among `changed` that `haul limits` or the page has set, which counts above the file.
   package var overridden: [String]
+  /// True if there is no file: it counts as an empty one. Nil if there is one.
+  package var isMissing: Bool?
 
   package init(changed: [String] = [], needsRestart: [String] = [], overridden: [String] = []) {
     (self.changed, self.needsRestart) = (changed, needsRestart)
@@ -54,6 +56,7 @@ package struct ReloadDocument: Codable, Hashable, Sendable {
   enum CodingKeys: String, CodingKey {
     case changed, overridden
     case needsRestart = "needs_restart"
+    case isMissing = "missing"
   }
 }
 
@@ -61,10 +64,12 @@ extension ReloadDocument {
   /// One sentence for each of its parts.
   package var text: String {
     func list(_ keys: [String]) -> String { keys.joined(separator: ", ") }
+    let file =
+      isMissing == true
+      ? "there is no haul.conf, which counts as an empty one" : "haul.conf was read again"
     let first =
       changed.isEmpty
-      ? "haul.conf was read again; nothing else counts now"
-      : "haul.conf was read again; changed: \(list(changed))"
+      ? "\(file); nothing else counts now" : "\(file); changed: \(list(changed))"
     let above =
       overridden.isEmpty
       ? "" : "; haul limits has set \(list(overridden)), which counts above it (--reset)"

@@ -37,7 +37,9 @@ extension DetailsDocument {
       case .download(let download):
         switch download.destination {
         case .file(let path): target = path
-        case .directory(let path): target = path.appendingPath(view.row.name)
+        case .directory(let path):
+          // The name of the row is the one that the file really has.
+          target = path.appendingPath(FileName(download.url).text)
         case .stream: break
         }
       case .upload(let upload): source = upload.download?.url.redacted

@@ -21,7 +21,7 @@ extension TransferDocument {
     lastRun = view.lastRun.map { last in
       LastRun(
         state: last.result.state.rawValue, ended: last.ended, fetched: last.result.fetched,
-        error: last.result.error.map { Failure($0) })
+        path: last.result.path, error: last.result.error.map { Failure($0) })
     }
     start = view.startRequest.map { $0.isForced ? "forced" : "first" }
     (path, error) = (row.path, row.error.map { Failure($0) })

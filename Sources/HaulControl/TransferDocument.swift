@@ -76,14 +76,16 @@ extension TransferDocument {
     @Nullable package var ended: Double?
     /// Bytes that were fetched: of a file that had not changed, none.
     package var fetched: Int64
+    /// Where its file is.
+    @Nullable package var path: String?
     @Nullable package var error: Failure?
 
-    package init(state: String, ended: Double?, fetched: Int64, error: Failure?) {
-      (self.state, self.fetched) = (state, fetched)
+    package init(state: String, ended: Double?, fetched: Int64, path: String?, error: Failure?) {
+      (self.state, self.fetched, self.path) = (state, fetched, path)
       (self.ended, self.error) = (ended, error)
     }
 
-    enum CodingKeys: String, CodingKey { case state, ended, fetched, error }
+    enum CodingKeys: String, CodingKey { case state, ended, fetched, path, error }
   }
 
   /// How its last run ended, while it waits for the next one; nil otherwise.

@@ -143,6 +143,11 @@ import Testing
     #expect(saved.messages.isEmpty)
     try saved.handle(event(.phase(.transferring, reason: nil)))
     #expect(saved.messages == [line])
+    var quiet = Run(quiet: true, view: .none)
+    try quiet.handle(
+      event(.added(target: "/d/x.iso")), event(target), event(.phase(.transferring, reason: nil)),
+      event.completed())
+    #expect(quiet.messages == [line], "nobody has asked for that name")
     var empty = Run(view: .none)
     let result = TransferResult(state: .completed, path: "/d/x (1).iso", bytes: 0)
     try empty.handle(event(.added(target: "/d/x.iso")), event(target), event(.finished(result)))

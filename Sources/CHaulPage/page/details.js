@@ -130,7 +130,7 @@ export function refresh() {
   const [, priority] = format.priorities.find(([value]) => value === row.priority) ?? [];
   show("Priority", endedStates.has(row.state) || row.priority === "default" ? null : priority);
   show("Address", row.url, true);
-  show("File", details?.sources?.join("\n") || row.path, true, isMissing ? "It is no longer there. Restart downloads it again." : "");
+  show("File", details?.sources?.join("\n") || row.path || row.lastRun?.path, true, isMissing ? "It is no longer there. Restart downloads it again." : "");
   show("Group", row.group);
   show("Digest", Object.entries(row.result?.checksum ?? {}).map(([name, hex]) => `${name}=${hex}`).join("\n") || null, true);
   show("Checked by", { checksum: "its checksum", length: "its length", framing: "the end that the server marked" }[row.result?.verified]);

@@ -102,6 +102,8 @@ extension AddPlan {
     else {
       throw UsageError("--method, --if-match and the options of S3 are for uploads: add --put")
     }
+    // Those for which a list says that no limit counts.
+    var unlimited: Set<Int> = []
     if command.isUpload {
       let plan = try PutPlan(try PutCommand(command), sources)
       requests = plan.requests.map { TransferRequest(.upload($0)) }
@@ -120,7 +122,7 @@ extension AddPlan {
       if get.areRemote(items) {
         let plan = try PutPlan(get, items, reader, sources)
         requests = plan.requests.map { TransferRequest(.upload($0)) }
-        joinGroups(of: items, plan.indices ?? [])
+        takeQueueOptions(of: items, plan.indices ?? [], &unlimited)
         notes = plan.notes
       } else {
         let plan = try GetPlan(get, items, reader, sources)
@@ -129,7 +131,7 @@ extension AddPlan {
           throw UsageError("-o \(output): the daemon only writes files; use 'haul get'")
         }
         requests = plan.requests.map { TransferRequest(.download($0)) }
-        joinGroups(of: items, plan.indices)
+        takeQueueOptions(of: items, plan.indices, &unlimited)
         notes = plan.notes
       }
     }
@@ -150,7 +152,9 @@ extension AddPlan {
       requests[index].priority = queue.priority
       // A list may have another group, and another limit, for one of its addresses.
       if let group = queue.group, requests[index].group == nil { requests[index].group = group }
-      if let rate = queue.rateLimit, requests[index].rateLimit == nil {
+      if let rate = queue.rateLimit, rate > 0, requests[index].rateLimit == nil,
+        !unlimited.contains(index)
+      {
         requests[index].rateLimit = rate
       }
       requests[index].reportsProgress = !queue.noProgressEvents
@@ -160,9 +164,12 @@ extension AddPlan {
 
 extension AddPlan {
   /// - Parameter numbers: of the item of each request, from 1.
-  private mutating func joinGroups(of items: [GetItem], _ numbers: [Int]) {
+  private mutating func takeQueueOptions(
+    of items: [GetItem], _ numbers: [Int], _ unlimited: inout Set<Int>
+  ) {
     for (index, number) in zip(requests.indices, numbers) {
       requests[index].group = items[number - 1].group
+      if items[number - 1].rateLimit == 0 { unlimited.insert(index) }
     }
   }
 }
@@ -223,11 +230,7 @@ extension AddPlan {
   private func add(_ session: ControlSession) async throws -> ExitStatus {
     let resolved = try UsageError.checked(
       WorkingDirectory.resolve(requests, in: WorkingDirectory.path))
-    let (daemon, isNew) = try await session.ensureRunning()
-    if isNew, !quiet {
-      await OutputStream.warn(
-        "started the daemon (pid \(daemon.pid)); stop it with: haul daemon stop")
-    }
+    try await session.startIfNeeded(quiet: quiet)
     if !quiet { for note in notes { await OutputStream.warn(note) } }
     var dependencies: [TransferRequest.Dependency] = []
     for name in after {

@@ -5,30 +5,44 @@ import HaulCore
 struct ExplainCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "explain",
-    abstract: "Says why a transfer does not run, and what would let it continue.")
+    abstract: "Says why a transfer does not run, and what would let it continue.",
+    discussion: "Of a group, or of all, those that are completed have no line.")
 
-  @OptionGroup var transfer: TransferArgument
+  @OptionGroup var transfers: SelectionOptions
 
-  func plan(_ sources: CommandSources) -> any CommandPlan {
-    ControlPlan { session in
-      let client = session.client
-      let transfer = try await client.transfer(transfer.id)
-      return await OutputStream.show(
-        await session.explanation(
-          transfer, closedLimit: try await closedLimit(transfer.waiting, client)))
+  func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
+    let selection = try transfers.selection()
+    return ControlPlan { session in
+      let documents = try await session.documents(of: selection)
+      if documents.isEmpty, let group = selection.group { return await session.isEmpty(group) }
+      if documents.isEmpty { return await OutputStream.show("the list is empty\n") }
+      let isOne = selection.ids?.count == 1
+      let shown = documents.filter { selection.ids != nil || $0.state != .completed }
+      var (text, limits) = ("", LimitsDocument?.none)
+      for transfer in shown {
+        if transfer.waitsForLimit, limits == nil { limits = try await session.client.limits() }
+        let closed = transfer.waitsForLimit ? limits?.closed : nil
+        let line = await session.explanation(transfer, closedLimit: closed)
+        text += isOne ? line : "\(transfer.id): \(line)"
+      }
+      return await OutputStream.show(shown.isEmpty ? "all are completed\n" : text)
     }
   }
+}
 
-  /// The limit that lets nothing start, if it waits for one.
-  private func closedLimit(
-    _ wait: TransferDocument.Wait?, _ client: ControlClient
-  ) async throws(ControlClient.Failure) -> String? {
-    guard let code = wait?.code, code == "slot" || code == "host-limit" else { return nil }
-    let limits = try await client.limits()
-    let closing = [
-      ("active", limits.active), ("connections", limits.connections),
-      ("connections_per_host", limits.connectionsPerHost),
+extension TransferDocument {
+  fileprivate var waitsForLimit: Bool {
+    waiting.map { $0.code == "slot" || $0.code == "host-limit" } ?? false
+  }
+}
+
+extension LimitsDocument {
+  /// A limit that lets nothing start.
+  fileprivate var closed: String? {
+    [
+      ("active", active), ("connections", connections),
+      ("connections_per_host", connectionsPerHost),
     ]
-    return closing.first { $0.1 == 0 }?.0
+    .first { $0.1 == 0 }?.0
   }
 }

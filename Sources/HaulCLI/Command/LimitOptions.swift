@@ -18,7 +18,7 @@ struct LimitOptions: ParsableArguments {
     name: .customLong("limit-rate"),
     help: ArgumentHelp(
       "Bytes per second, all files together (default: no limit).", valueName: "RATE"),
-    transform: ArgumentValue.bytes)
+    transform: ArgumentValue.rate)
   var rateLimit: Int64?
 
   static func count(_ text: String) throws(UsageError) -> Int {

@@ -8,7 +8,7 @@ struct LimitsCommand: Command {
     abstract: "Shows and changes the limits and the schedule.",
     discussion: """
       A change holds at once and after a restart, above the options of 'haul serve' and haul.conf, \
-      until it is changed again or taken back with --reset.
+      until it is changed again or taken back with --reset. A change starts the daemon if none runs.
 
       Examples:
         haul limits --limit-rate 2M
@@ -61,6 +61,8 @@ struct LimitsCommand: Command {
       throw UsageError("--reset takes all changes back; give it alone")
     }
     return ControlPlan { session in
+      // They count for the first transfer already.
+      if reset || change != LimitsDocument() { try await session.startIfNeeded() }
       let client = session.client
       let limits =
         reset

@@ -18,9 +18,12 @@ struct LogCommand: Command {
   var follow = false
 
   @Option(
-    help: ArgumentHelp("The last N lines (default: 100; 0 = all).", valueName: "N"),
+    help: ArgumentHelp(
+      "The last N lines (default: 100, or with --since or --until all; 0 = all).", valueName: "N"),
     transform: { try ArgumentValue.count($0, in: 0...Int.max) })
-  var last = 100
+  var last: Int?
+
+  @OptionGroup var times: PeriodOptions
 
   @Flag(help: "Print one JSON object per line.")
   var json = false
@@ -32,13 +35,19 @@ struct LogCommand: Command {
     guard id == nil || prefix != nil else {
       throw UsageError("\(id ?? ""): give the id of a transfer, or its beginning")
     }
+    guard !follow || times.until == nil else {
+      throw UsageError("--follow and --until contradict each other")
+    }
+    let period = try times.period(at: sources.wallSeconds)
+    let last = last ?? (period == nil ? 100 : 0)
     return LogPlan(directory: try directory.path()) { (location, context) in
       var reader = LogReader(LogFiles(path: location.transferLog))
       func lines(_ entries: [LogEntry]) throws -> String {
         try entries.map { json ? try JSONLines.line(of: $0) : Self.line($0) + "\n" }.joined()
       }
       func isMeant(_ entry: LogEntry) -> Bool {
-        prefix.map { prefix in entry.id.map(prefix.matches) ?? false } ?? true
+        (period?.contains(entry.time) ?? true)
+          && prefix.map { prefix in entry.id.map(prefix.matches) ?? false } ?? true
       }
       let known = try reader.next().filter(isMeant)
       var status = await OutputStream.show(try lines(last > 0 ? known.suffix(last) : known))
@@ -74,9 +83,13 @@ struct HistoryCommand: Command {
   var group: String?
 
   @Option(
-    help: ArgumentHelp("Maximum number of rows (default: 100; 0 = all).", valueName: "N"),
+    help: ArgumentHelp(
+      "Maximum number of rows (default: 100, or with --since or --until all; 0 = all).",
+      valueName: "N"),
     transform: { try ArgumentValue.count($0, in: 0...Int.max) })
-  var limit = 100
+  var limit: Int?
+
+  @OptionGroup var times: PeriodOptions
 
   @Flag(help: "Print one JSON object per line.")
   var json = false
@@ -88,11 +101,13 @@ struct HistoryCommand: Command {
       throw UsageError("--state: write some of completed, failed and cancelled")
     }
     let names = Set(state.map(\.rawValue))
+    let period = try times.period(at: sources.wallSeconds)
+    let limit = limit ?? (period == nil ? 100 : 0)
     return LogPlan(directory: try directory.path()) { (location, context) in
       var reader = LogReader(LogFiles(path: location.transferLog))
       let ends = try reader.next().filter { entry in
         entry.isEnd && (names.isEmpty || names.contains(entry.kind.rawValue))
-          && (group == nil || entry.group == group)
+          && (group == nil || entry.group == group) && (period?.contains(entry.time) ?? true)
       }
       let shown = Array((limit > 0 ? ends.suffix(limit) : ends[...]).reversed())
       if json {

@@ -36,7 +36,7 @@ enum OtherToolOption {
     (["recursive"], "haul fetches whole files, not sites"),
     (["max-connection-per-server", "split"], "write -x N"),
     (["max-concurrent-downloads"], "write -j N"),
-    (["max-download-limit", "max-overall-download-limit"], "write --limit-rate RATE"),
+    (["max-download-limit", "max-overall-download-limit", "rate"], "write --limit-rate RATE"),
     (["compressed"], "write --decode"),
     (["g", "globoff"], "write --no-glob"),
     (["no-clobber"], "write --if-exists skip"),

@@ -43,7 +43,7 @@ struct QueueOptions: ParsableArguments {
     help: ArgumentHelp(
       "Bytes per second of each download, within the limits of the daemon (default: no limit).",
       valueName: "RATE"),
-    transform: ArgumentValue.bytes)
+    transform: ArgumentValue.rate)
   var rateLimit: Int64?
 
   @Flag(help: "Pause the transfers; 'haul resume' lets them start.")

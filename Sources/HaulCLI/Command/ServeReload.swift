@@ -25,7 +25,7 @@ actor ServeReload {
 
   /// - Throws: `Problem` (422) with the line that is wrong.
   func read() throws -> NewSettings {
-    try refusePipe()
+    let isMissing = try isMissing()
     var sources = CommandSources.process()
     sources.askPassword = { (_) throws(UsageError) in nil }
     do {
@@ -34,21 +34,23 @@ actor ServeReload {
       }
       // What it says of downloads counts for the next list that is dropped.
       _ = try Invocation.plan(["add", "http://localhost/"], from: sources)
+      var changes = plan.changes(since: current, startedWith: first)
+      if isMissing { changes.isMissing = true }
       return NewSettings(
-        try plan.settings(context, environment, logger),
-        plan.changes(since: current, startedWith: first), apply: { await self.apply(plan) })
+        try plan.settings(context, environment, logger), changes, apply: { await self.apply(plan) })
     } catch {
       let reason = (error as? UsageError)?.message ?? (error as? TransferError)?.message
       throw Problem(422, "Unprocessable Content", reason ?? "\(error)")
     }
   }
 
-  /// Opening a pipe without a writer waits for ever, and the daemon with it.
-  private func refusePipe() throws(Problem) {
+  /// Whether there is no haul.conf.
+  /// - Throws: for a pipe: opening it without a writer waits for ever, and the daemon with it.
+  private func isMissing() throws(Problem) -> Bool {
     var status = stat()
-    guard let directory = ControlLocation.configuration(environment),
-      stat("\(directory)/haul.conf", &status) == 0, status.st_mode & S_IFMT == S_IFIFO
-    else { return }
+    guard let directory = ControlLocation.configuration(environment) else { return true }
+    guard stat("\(directory)/haul.conf", &status) == 0 else { return errno == ENOENT }
+    guard status.st_mode & S_IFMT == S_IFIFO else { return false }
     throw Problem(422, "Unprocessable Content", "haul.conf is a pipe, not a file")
   }
 

@@ -43,6 +43,7 @@ enum UnknownCommand {
       "rm": "write haul cache purge URL", "remove": "write haul cache purge URL",
       "ls": "write haul cache list", "du": "write haul cache size",
     ],
+    "set": ["--rate": rate], "limits": ["--rate": rate], "serve": ["--rate": rate],
     "list": Dictionary(
       uniqueKeysWithValues: (["--status"] + TransferState.allCases.map { "--\($0)" })
         .map { ($0, "write haul list --state STATE, for example --state failed,paused") }),
@@ -51,8 +52,11 @@ enum UnknownCommand {
         "-j", "--max-active", "--max-per-host", "--proxy", "--noproxy", "--cacert", "--cert",
         "--key", "--tls-min", "--http1.1", "--http2", "-4", "-6", "--interface", "--resolve",
         "--user-agent", "--connect-timeout", "--idle-timeout",
-      ].map { ($0, "it is for all transfers of the daemon: see 'haul serve --help'") }),
+      ].map { ($0, "it is for all transfers of the daemon: see 'haul serve --help'") }
+        + [("--rate", rate)]),
   ]
+
+  private static let rate = "write --limit-rate RATE"
 
   private static let daemonLog =
     "the log is daemon.log in $XDG_STATE_HOME/haul, "

@@ -12,6 +12,14 @@ extension ControlSession {
   /// The length of a log, in bytes, from which a new one is begun.
   private static let longLog = 16 << 20
 
+  /// Starts the daemon unless one answers, and says so.
+  func startIfNeeded(quiet: Bool = false) async throws {
+    let (daemon, isNew) = try await ensureRunning()
+    guard isNew, !quiet else { return }
+    await OutputStream.warn(
+      "started the daemon (pid \(daemon.pid)); stop it with: haul daemon stop")
+  }
+
   /// Starts the daemon unless one answers.
   /// - Returns: its status, and whether this call started it.
   /// - Throws: `UsageError` with what the user can do.

@@ -8,13 +8,14 @@ package enum TransferText {
     _ transfer: TransferDocument, _ details: DetailsDocument? = nil
   ) -> String {
     let request = details?.request
+    let path = transfer.path ?? transfer.lastRun?.path
     let lines: [(String, String?)] = [
       ("id", transfer.id.description), ("your name", transfer.identifier),
       ("kind", transfer.kind.rawValue), ("name", transfer.name),
       ("program", transfer.program.map(commandLine)), ("directory", request?.directory),
       ("url", transfer.url), ("file", joined(details?.sources)),
       ("source", request?.source),
-      ("target", transfer.path == nil ? request?.target : nil),
+      ("target", path == nil ? request?.target : nil),
       ("checksum", joined(request?.checksums)), ("after", joined(request?.after)),
       // Their values may be secrets.
       ("header", joined(request?.fields).map { "\($0) (values are not shown)" }),
@@ -31,7 +32,8 @@ package enum TransferText {
       ("started", start(transfer).map { "\($0), by haul start" }),
       ("added", transfer.added.map(LocalTime.text)),
       ("began", details?.started.map(LocalTime.text)),
-      ("ended", transfer.ended.map(LocalTime.text)), ("path", transfer.path),
+      ("ended", transfer.ended.map(LocalTime.text)), ("path", path),
+      ("instead of", otherName(than: path, request?.target)),
       ("published", transfer.result?.result.isAdopted == true ? "by another run" : nil),
       ("warning", transfer.result?.result.warning?.text),
       ("error", transfer.error?.message),
@@ -56,6 +58,14 @@ package enum TransferText {
       let parts = word.byteSplit(separator: "'", omittingEmptySubsequences: false)
       return "'\(parts.joined(separator: #"'\''"#))'"
     }.joined(separator: " ")
+  }
+
+  /// The name that was asked for, if the file has another one.
+  private static func otherName(than path: String?, _ target: String?) -> String? {
+    guard let name = path?.lastPathName, let wanted = target?.lastPathName,
+      !name.isByteEqual(wanted)
+    else { return nil }
+    return wanted
   }
 
   private static func joined(_ texts: [String]?) -> String? {

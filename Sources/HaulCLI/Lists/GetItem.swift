@@ -16,6 +16,7 @@ struct GetItem: Sendable {
   var headers: [HeaderArgument.Field] = []
   /// Nil for those of the command.
   var credentials: ItemCredentials?
+  /// 0 for none, whatever the command says.
   var rateLimit: Int64?
   /// Files at once of its host.
   var maximumPerHost: Int?
@@ -63,7 +64,7 @@ struct GetItem: Sendable {
       }
       if let option = entry.rateLimit {
         line = option.line
-        rateLimit = try UsageError.checked(ArgumentValue.bytes(option.text), at: "limit-rate")
+        rateLimit = try UsageError.checked(ArgumentValue.rate(option.text), at: "limit-rate")
       }
       if let option = entry.maximumPerHost {
         line = option.line

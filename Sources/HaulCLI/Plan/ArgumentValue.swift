@@ -3,9 +3,16 @@ package import HaulCore
 
 /// Parses values of the command line.
 package enum ArgumentValue {
-  /// A number of bytes, at least 1, with an optional `K`, `M`, `G` or `T` (powers of 1024), also
-  /// written as `KiB`; fractions are rounded down.
+  /// A number of bytes, at least 1, as `size`.
   package static func bytes(_ text: String) throws(UsageError) -> Int64 {
+    let size = try size(text)
+    guard size > 0 else { throw UsageError("the number must be more than 0") }
+    return size
+  }
+
+  /// A number of bytes with an optional `K`, `M`, `G` or `T` (powers of 1024), also written as
+  /// `KiB`; fractions are rounded down.
+  private static func size(_ text: String) throws(UsageError) -> Int64 {
     let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
     let unit: Int64
     switch text[digits.endIndex...].lowercased() {
@@ -24,13 +31,12 @@ package enum ArgumentValue {
     let fraction = Int64((number - number.rounded(.down)) * Double(unit))
     let (sum, isTooMuch) = product.addingReportingOverflow(parts.count == 2 ? fraction : 0)
     guard !overflow, !isTooMuch else { throw UsageError("the number is too large") }
-    guard sum > 0 else { throw UsageError("the number must be more than 0") }
     return sum
   }
 
-  /// A rate limit in bytes per second; 0 for `none`.
-  static func rate(_ text: String) throws(UsageError) -> Int64 {
-    text == "none" ? 0 : try bytes(text)
+  /// A rate limit in bytes per second; 0, which means none, for `0` as for `none`.
+  package static func rate(_ text: String) throws(UsageError) -> Int64 {
+    text == "none" ? 0 : try size(text)
   }
 
   private static let sizeHint = "write a number of bytes, like 500K, 1.5M, 2G or 1MiB"

@@ -54,7 +54,7 @@ struct ItemRequests: Sendable {
       item.server?.mayPassCredentials(to: item.url, trusting: common.trustedRedirectHosts) ?? true
     let fields = item.fields(with: isTrusted ? headers : [])
     if !fields.isEmpty { request.headers = fields }
-    request.rateLimit = item.rateLimit
+    request.rateLimit = item.rateLimit == 0 ? nil : item.rateLimit
     // A store gets its key, and no login of another server.
     if let found = item.object {
       request.take(found.object, found.store.credentials, found.store.keySource)

@@ -4,15 +4,18 @@ import HaulLibC
 
 /// Instants as people write them, in the time zone of this process.
 package enum LocalTime {
-  /// The instant of `22:00` (the next one), `2026-11-24T22:00`, or these with seconds, and a day
-  /// with `Z` or `+01:00`; in seconds since 1970.
-  /// - Parameter wallSeconds: the present time.
+  /// The instant of `22:00` or `9:00` (the next one), `2026-11-24T22:00`, or these with seconds, and
+  /// a day with `Z` or `+01:00`; in seconds since 1970.
+  /// - Parameters:
+  ///   - wallSeconds: the present time.
+  ///   - isPast: whether a time of day is the last one.
   package static func seconds(
-    _ text: String, at wallSeconds: Double
+    _ text: String, at wallSeconds: Double, isPast: Bool = false
   ) throws(UsageError) -> Double {
-    if let match = text.wholeMatch(of: /([0-9][0-9]):([0-9][0-9])(?::([0-9][0-9]))?/) {
+    if let match = text.wholeMatch(of: /([0-9]{1,2}):([0-9][0-9])(?::([0-9][0-9]))?/) {
       let second = match.3.map { Int32($0) } ?? 0
-      return try next(Int32(match.1), Int32(match.2), second, after: wallSeconds)
+      return try nearest(
+        Int32(match.1), Int32(match.2), second, to: wallSeconds, isPast: isPast)
     }
     let form =
       #/
@@ -35,6 +38,21 @@ package enum LocalTime {
     return seconds
   }
 
+  /// The instant of a text as for `seconds`, of which a time of day is the last one, or of `2h` or
+  /// `7d` before now.
+  /// - Parameter option: for messages.
+  package static func past(
+    _ text: String, of option: String, at wallSeconds: Double
+  ) throws(UsageError) -> Double {
+    if let ago = try? ArgumentValue.duration(text) { return wallSeconds - ago / .seconds(1) }
+    do throws(UsageError) {
+      return try seconds(text, at: wallSeconds, isPast: true)
+    } catch {
+      let reason = error.message.dropping(bytePrefix: "--at") ?? ": \(error.message)"
+      throw UsageError("\(option)\(reason), or like 2h or 7d for so long ago")
+    }
+  }
+
   private static let hint = "--at: write a time like 22:00, 2026-11-24T22:00 or 2026-11-24T22:00Z"
 
   /// `2026-11-24 22:00`.
@@ -55,8 +73,8 @@ package enum LocalTime {
     return "\(text(wallSeconds)):\(time.tm_sec < 10 ? "0" : "")\(time.tm_sec)"
   }
 
-  private static func next(
-    _ hour: Int32?, _ minute: Int32?, _ second: Int32?, after wallSeconds: Double
+  private static func nearest(
+    _ hour: Int32?, _ minute: Int32?, _ second: Int32?, to wallSeconds: Double, isPast: Bool
   ) throws(UsageError) -> Double {
     guard let hour, let minute, let second, hour < 24, minute < 60, second < 60 else {
       throw UsageError("--at: a time of day is from 00:00 to 23:59:59")
@@ -66,8 +84,8 @@ package enum LocalTime {
     localtime_r(&now, &today)
     (today.tm_hour, today.tm_min, today.tm_sec) = (hour, minute, second)
     let first = try instant(of: today)
-    guard first <= wallSeconds else { return first }
-    today.tm_mday += 1
+    guard (first > wallSeconds) == isPast else { return first }
+    today.tm_mday += isPast ? -1 : 1
     return try instant(of: today)
   }
 

@@ -50,7 +50,7 @@ package struct ManagerOptions: Hashable, Sendable {
     if let perHost = options.maximumPerHost { maximumActivePerHost = perHost }
     connectionsPerHost = max(connectionsPerHost, connections ?? 0, options.maximumPerHost ?? 0)
     maximumConnections = max(maximumConnections, connectionsPerHost, maximumActive)
-    rateLimit = options.rateLimit
+    rateLimit = options.rateLimit == 0 ? nil : options.rateLimit
     try network.apply(to: &self)
   }
 

@@ -11,8 +11,8 @@ struct Placement: Sendable {
     for text in options.rules {
       guard let rule = PlacementRule(text) else {
         throw UsageError(
-          "--rule is written '*.iso -> DIR', 'example.org/ -> DIR' or 'example.org/*.zip -> DIR', "
-            + "with commas between several; DIR must not lead up")
+          "--rule is written '*.iso -> DIR', 'example.org/ -> DIR', 'example.org:8080/ -> DIR' or "
+            + "'example.org/*.zip -> DIR', with commas between several; DIR must not lead up")
       }
       guard options.output == nil else {
         throw UsageError("--rule and -o contradict each other: -o names the file")

@@ -231,15 +231,16 @@ extension ForegroundReport {
       let name = fileIndices[event.id].map { model.files[Int($0)].name } ?? url.redacted
       return failures.note(error, of: url, name: name) ? Messages.failure(error, of: url) : nil
     }
+    // Also if it is quiet: nobody has asked for that name.
+    if case .target(let path, let reason?) = event.kind {
+      numbered[event.id] = (path, Messages.numbered(url, path: path, reason: reason))
+    }
     guard !options.quiet, let fileIndex = fileIndices[event.id].map(Int.init) else { return nil }
     let file = model.files[fileIndex]
     switch event.kind {
     case .attempt where isForLog, .finished where isForLog: return nil
     case .attempt(let number, let error, let delay):
       return Messages.retry(number: number, error, delay: delay, of: url)
-    case .target(let path, let reason?):
-      numbered[event.id] = (path, Messages.numbered(url, path: path, reason: reason))
-      return nil
     case .phase(.restarted, let reason):
       return Messages.restarted(url, reason: reason)
     case .progress where [.transferring, .verifying, .publishing].contains(file.phase):

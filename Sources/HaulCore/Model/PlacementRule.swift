@@ -1,9 +1,11 @@
 /// A rule by which files go to a directory: `*.iso, *.img -> ~/isos`, `example.org/ -> example`,
-/// `*.example.org/*.zip -> zips`. A host ends with a slash; letters match in either case.
+/// `*.example.org/*.zip -> zips`, `nas:8080/ -> nas`. A host ends with a slash; letters match in
+/// either case.
 package struct PlacementRule: Hashable, Sendable {
   private struct Pattern: Hashable, Sendable {
     /// Nil for any.
     let host: String?
+    let port: Int?
     let name: String?
   }
 
@@ -34,17 +36,39 @@ package struct PlacementRule: Hashable, Sendable {
     guard parts.count == 2 else {
       // Without a wildcard it may be meant as a host.
       return parts.count == 1 && word.utf8.contains(where: "*?".utf8.contains)
-        ? Pattern(host: nil, name: word) : nil
+        ? Pattern(host: nil, port: nil, name: word) : nil
     }
-    guard !parts[0].isEmpty else { return nil }
-    return Pattern(host: parts[0], name: parts[1].isEmpty ? nil : parts[1])
+    guard let (host, port) = server(parts[0]) else { return nil }
+    return Pattern(host: host, port: port, name: parts[1].isEmpty ? nil : parts[1])
+  }
+
+  /// `host`, `host:8080`, `::1`, `[::1]` or `[::1]:8080`; nil for what no server has.
+  private static func server(_ text: String) -> (host: String, port: Int?)? {
+    var (name, rest) = (text[...], text[text.endIndex...])
+    if text.hasBytePrefix("[") {
+      guard let end = text.firstByteRange(of: "]") else { return nil }
+      name = text[text.utf8.index(after: text.startIndex)..<end.lowerBound]
+      rest = text[end.upperBound...]
+    } else if let colon = text.firstByteRange(of: ":"),
+      !text[colon.upperBound...].utf8.contains(UInt8(ascii: ":"))
+    {
+      (name, rest) = (text[..<colon.lowerBound], text[colon.lowerBound...])
+    }
+    guard !name.isEmpty else { return nil }
+    if rest.isEmpty { return (String(name), nil) }
+    let digits = rest.dropFirst()
+    guard rest.hasBytePrefix(":"), ScheduleText.isNumber(digits), let port = Int(digits),
+      (1...65_535).contains(port)
+    else { return nil }
+    return (String(name), port)
   }
 
   /// Whether it is for the file of an address, by its host and by the name that its path gives.
   package func matches(_ url: ResourceURL) -> Bool {
-    let (host, name) = (url.origin.host, FileName(url).text.lowercased())
+    let (origin, name) = (url.origin, FileName(url).text.lowercased())
     return patterns.contains { pattern in
-      Self.matches(host, pattern.host) && Self.matches(name, pattern.name)
+      Self.matches(origin.host, pattern.host) && Self.matches(name, pattern.name)
+        && (pattern.port ?? origin.port) == origin.port
     }
   }
 

@@ -1,11 +1,14 @@
 /// Windows of the schedule as people write them.
 extension Schedule.Window {
-  /// `mon-fri 22:00-06:00`, `sat,sun 00:00-24:00`, `daily 01:00-05:00`; nil for other text.
+  /// `mon-fri 22:00-06:00`, `sat,sun 0:00-24:00`, `daily 1-5`, `1-5`; nil for other text.
   package init?(_ text: String) {
     let words = text.byteSplit(separator: " ").map(String.init)
-    let times = words.last?.byteSplit(separator: "-").map { ScheduleText.minutes(String($0)) } ?? []
-    guard words.count == 2, let days = ScheduleText.days(words[0]), times.count == 2,
-      let from = times[0], let to = times[1], from < 24 * 60
+    let times =
+      words.last?.byteSplit(separator: "-", omittingEmptySubsequences: false)
+      .map { ScheduleText.minutes(String($0)) } ?? []
+    guard (1...2).contains(words.count), times.count == 2,
+      let days = words.count == 1 ? .everyDay : ScheduleText.days(words[0]), let from = times[0],
+      let to = times[1], from < 24 * 60
     else { return nil }
     self.init(days, from: from, to: to)
   }
@@ -40,11 +43,13 @@ package enum ScheduleText {
       ? "daily" : days.map(\.rawValue).sorted().map { names[$0] }.joined(separator: ",")
   }
 
-  /// `00:00` to `24:00`, in minutes from midnight; nil for other text.
+  /// `00:00`, `0:00` or `0` to `24:00`, in minutes from midnight; nil for other text.
   package static func minutes(_ text: String) -> Int? {
     let parts = text.byteSplit(separator: ":", omittingEmptySubsequences: false)
-    guard parts.count == 2, parts.allSatisfy({ $0.utf8.count == 2 && isNumber($0) }),
-      let hours = UInt8(parts[0]), let minutes = UInt8(parts[1]), minutes < 60
+    guard (1...2).contains(parts.count), parts.allSatisfy(isNumber), parts[0].utf8.count <= 2,
+      parts.count == 1 || parts[1].utf8.count == 2,
+      let hours = UInt8(parts[0]), let minutes = UInt8(parts.count == 1 ? "0" : parts[1]),
+      minutes < 60
     else { return nil }
     let sum = Int(hours) * 60 + Int(minutes)
     return sum <= 24 * 60 ? sum : nil

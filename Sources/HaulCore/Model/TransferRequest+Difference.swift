@@ -1,7 +1,7 @@
 /// Whether two requests say to do the same.
 extension TransferRequest {
   /// What differs in this one, for a person; nil if the other says to do the same. Options that
-  /// only change when and how fast it runs do not count.
+  /// only change when and how fast it runs do not count, but for the times of a repetition.
   package func difference(from other: TransferRequest) -> String? {
     guard kind == other.kind else { return "another kind of work" }
     if let url, let address = other.url, url != address {
@@ -16,6 +16,9 @@ extension TransferRequest {
     if download?.checksums != other.download?.checksums { return "other checksums" }
     if fields != other.fields { return "other header fields" }
     if group != other.group { return "another group" }
+    if let times = other.repetition, !times.isSame(as: repetition) {
+      return "other times, \(repetition?.text ?? "once")"
+    }
     if settled == other.settled { return nil }
     return kind == .step ? "another program" : "other options"
   }

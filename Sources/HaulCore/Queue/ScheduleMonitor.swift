@@ -39,6 +39,14 @@ package struct ScheduleMonitor: Sendable {
 
   package var isOpen: Bool { closedReason == nil }
 
+  /// Its state, for a log.
+  package var note: String {
+    guard case .schedule(let text, _)? = closedReason else {
+      return "a window of the schedule is open: transfers run"
+    }
+    return "\(text): transfers wait"
+  }
+
   /// Replaces or removes the schedule; this takes effect at the next check.
   package mutating func set(_ localSchedule: LocalSchedule?) {
     (self.localSchedule, last, nextCheck) = (localSchedule, nil, nil)

@@ -50,6 +50,7 @@ package struct CredentialRefusals: Sendable {
   package static let limit = 3
   private static let maximumEntries = 1024
   private static let maximumPlaces = 256
+  private static let maximumTransfers = 1024
 
   package enum Answer: Hashable, Sendable {
     case refused
@@ -72,6 +73,8 @@ package struct CredentialRefusals: Sendable {
     /// Since it was accepted last.
     var refusals = 0
     var places: Set<String> = []
+    /// The transfers that it was refused to, and their addresses.
+    var transfers: [TransferID: ResourceURL] = [:]
     /// How many refusals make a question of it.
     var patience = limit
     var wasAccepted = false
@@ -95,11 +98,31 @@ package struct CredentialRefusals: Sendable {
       && entry.places.contains(Self.place(of: url))
   }
 
-  /// Notes an answer.
+  /// The transfers that got a refusal before it was known that all requests with their credentials
+  /// get one, in order.
+  package var heldTransfers: [TransferID] {
+    entries.flatMap { credential, entry in
+      entry.transfers.filter { holds(credential, at: $0.value) }.keys
+    }.sorted()
+  }
+
+  /// Forgets that these transfers got a refusal.
+  package mutating func forget(_ transfers: [TransferID]) {
+    for (credential, entry) in entries where !entry.transfers.isEmpty {
+      for id in transfers { entries[credential]?.transfers[id] = nil }
+    }
+  }
+
+  /// Notes an answer to a request, of a transfer if it may be tried again later.
   /// - Returns: the address to ask again with this credential, for `asked`; nil for none.
   package mutating func note(
-    _ answer: Answer, to credential: SentCredential, at url: ResourceURL
+    _ answer: Answer, to credential: SentCredential, at url: ResourceURL, of id: TransferID? = nil
   ) -> ResourceURL? {
+    if answer == .refused, let id {
+      change(credential) { entry in
+        if entry.transfers.count < Self.maximumTransfers { entry.transfers[id] = url }
+      }
+    }
     switch answer {
     case .neither: return nil
     case .accepted(let wasRead):
@@ -118,7 +141,7 @@ package struct CredentialRefusals: Sendable {
       entry.isRefused = isRefused
       guard !isRefused else { return }
       // The refusals are of places: each question is asked later than the one before.
-      (entry.refusals, entry.places) = (0, [])
+      (entry.refusals, entry.places, entry.transfers) = (0, [], [:])
       entry.patience = min(entry.patience * 2, 1 << 20)
     }
   }
@@ -135,6 +158,7 @@ package struct CredentialRefusals: Sendable {
   ) {
     change(credential) { entry in
       (entry.refusals, entry.places, entry.isRefused) = (0, [], false)
+      entry.transfers = [:]
       entry.wasAccepted = true
       if wasRead {
         entry.opened = url

@@ -302,6 +302,7 @@ extension QueueCoordinator {
   /// Stores the ends of runs, and starts what may run next.
   func storeEndsAndStart() async {
     let ended = await storeEnds()
+    await requeueRefused()
     await startReady()
     emitWaiting(
       ended.filter { queue.members.state(of: $0.id) == .queued && !runs.isRunning($0.id) })

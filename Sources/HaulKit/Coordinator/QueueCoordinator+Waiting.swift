@@ -1,5 +1,6 @@
 import HaulCore
 import HaulFiles
+import Logging
 import NIOConcurrencyHelpers
 
 /// Transfers that wait for a time, a disk, a directory, the network or credentials.
@@ -168,6 +169,22 @@ extension QueueCoordinator {
   }
 }
 
+/// Waits for other credentials.
+extension QueueCoordinator {
+  /// Requeues the transfers that failed before their credential was known to be dead: they wait for
+  /// another one with those that were not tried.
+  func requeueRefused() async {
+    // For one that still runs, this is called again after its end.
+    let refused = engine.transfersWithRefusedCredentials.filter { !runs.isRunning($0) }
+    guard !refused.isEmpty, !isShutDown else { return }
+    let failed = refused.filter { queue.members.state(of: $0) == .failed }
+    let isDone = await performDecisionWithoutStarting { (queue, decision) in
+      _ = queue.handle(.retry, failed, by: .network, &decision)
+    }
+    if isDone { engine.forgetRefusals(of: refused) }
+  }
+}
+
 /// Waits for the schedule.
 extension QueueCoordinator {
   func setSchedule(_ schedule: Schedule?) async throws(TransferError) {
@@ -188,6 +205,7 @@ extension QueueCoordinator {
     deadlines.set(.schedule, to: queue.outstandingCount > 0 ? scheduleMonitor.nextCheck : nil)
     guard wasOpen != scheduleMonitor.isOpen else { return }
     hasScheduleChanged = true
+    engine.logger.info("\(scheduleMonitor.note)")
     guard scheduleMonitor.isOpen else { return stopForSchedule(runs.running) }
     // A decision that starts nothing may have noticed the open window.
     if queue.outstandingCount > 0 { deadlines.set(.hosts, to: engine.clock.now) }

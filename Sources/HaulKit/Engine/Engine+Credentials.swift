@@ -38,7 +38,7 @@ extension Engine {
         response = try await transport.fetch(sent)
       }
     }
-    guard let opened = note(response.head, to: sent.url, sent.headers, wasRead: true) else {
+    guard let opened = note(response.head, to: sent, wasRead: true) else {
       return response
     }
     // Its answer does not count toward the idle timeout.
@@ -60,7 +60,7 @@ extension Engine {
   /// Notes the answer to such a message. What was sent is not sent again to find out more.
   func note(_ head: ResponseHead, to request: SendRequest, of upload: UploadRequest) async {
     guard request.isAuthorized(by: upload),
-      let opened = note(head, to: request.url, request.headers, wasRead: false)
+      let opened = note(head, to: FetchRequest(request), wasRead: false)
     else { return }
     var question = FetchRequest(request)
     question.session = nil
@@ -95,6 +95,16 @@ extension Engine {
     return free
   }
 
+  /// The transfers whose credentials turned out to be refused after their own requests were.
+  var transfersWithRefusedCredentials: [TransferID] {
+    waitsForCredentials ? credentials.withLockedValue { $0.refusals.heldTransfers } : []
+  }
+
+  /// These transfers wait, or need not.
+  func forgetRefusals(of ids: [TransferID]) {
+    credentials.withLockedValue { $0.refusals.forget(ids) }
+  }
+
   /// Forgets what these hosts have refused: their user wants another try.
   func forgiveCredentials(at hosts: Set<String>) {
     credentials.withLockedValue { state in for host in hosts { state.refusals.forgive(host) } }
@@ -116,13 +126,17 @@ extension Engine {
 
   /// - Returns: an address to ask again with this credential.
   private func note(
-    _ head: ResponseHead, to url: ResourceURL, _ fields: HeaderFields, wasRead: Bool
+    _ head: ResponseHead, to request: FetchRequest, wasRead: Bool
   ) -> ResourceURL? {
+    let url = request.url
     // A copy of a cache says nothing.
-    guard head.cacheUse == nil, let credential = SentCredential(to: url, fields) else { return nil }
+    guard head.cacheUse == nil, let credential = SentCredential(to: url, request.headers) else {
+      return nil
+    }
     let answer = CredentialRefusals.Answer(
       status: head.status, leftOrigin: head.url.origin != url.origin, wasRead: wasRead)
-    return credentials.withLockedValue { $0.refusals.note(answer, to: credential, at: url) }
+    let id = waitsForCredentials ? request.session : nil
+    return credentials.withLockedValue { $0.refusals.note(answer, to: credential, at: url, of: id) }
   }
 
   /// Asks for one byte of an address that the credential has opened before.

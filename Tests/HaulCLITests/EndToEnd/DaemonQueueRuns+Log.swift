@@ -73,6 +73,40 @@ extension DaemonQueueRuns {
     }
   }
 
+  @Test func `wait --timeout ends with a status of its own, and what it waited for goes on`()
+    async throws
+  {
+    try await withThree { (fixture, ids) async throws in
+      let early = try await fixture.haul("wait", "--timeout", "0.2", ids.a)
+      #expect(early.status == 75 && early.errors.contains("not all have ended"), "\(early.errors)")
+      #expect(try await fixture.state(of: ids.a).state == .running)
+      #expect(try await fixture.haul("cancel", ids.a).status == 0)
+      let done = try await fixture.haul("wait", "--timeout", "1h", ids.b, ids.c)
+      #expect(done.status == 0, "\(done.errors)")
+      #expect(try await fixture.haul("wait", "--timeout", "0", ids.b).status == 2)
+    }
+  }
+
+  @Test func `explain takes a group, several, or all`() async throws {
+    try await withThree { (fixture, ids) async throws in
+      #expect(try await fixture.haul("set", ids.a, ids.b, "--group", "g").status == 0)
+      let group = try await fixture.haul("explain", "--group", "g")
+      let lines = group.output.split(separator: "\n")
+      #expect(lines.count == 2 && lines[0].hasPrefix("\(ids.a): a is running"), "\(group.output)")
+      #expect(lines[1].hasPrefix("\(ids.b): b waits: "))
+      #expect(try await fixture.haul("explain", ids.a).output.hasPrefix("a is running"))
+      #expect(try await fixture.haul("explain", "--all").output.contains("\(ids.c): "))
+      let empty = try await fixture.haul("explain", "--group", "none")
+      #expect(empty.status == 1 && empty.errors.contains("no transfer is in the group"))
+      #expect(try await fixture.haul("explain").status == 2)
+      #expect(try await fixture.haul("cancel", ids.a).status == 0)
+      #expect(try await fixture.haul("wait", ids.b, ids.c).status == 0)
+      #expect(!(try await fixture.haul("explain", "--group", "g").output.contains(ids.b)))
+      #expect(try await fixture.haul("remove", ids.a).status == 0)
+      #expect(try await fixture.haul("explain", "--all").output == "all are completed\n")
+    }
+  }
+
   @Test func `history has what ended, the newest first, also once it was removed`() async throws {
     try await withThree { (fixture, ids) async throws in
       #expect(try await fixture.haul("cancel", ids.a).status == 0)
@@ -89,6 +123,15 @@ extension DaemonQueueRuns {
       #expect(one.output.contains(ids.c) && one.errors.contains("there are more"))
       #expect(try await fixture.haul("history", "--group", "g").output == "nothing has ended\n")
       #expect(try await fixture.haul("history", "--state", "running").status == 2)
+      for command in ["history", "log"] {
+        let now = try await fixture.haul(command, "--since", "1h")
+        #expect(now.output.contains(ids.c), "\(now.errors)")
+        let before = try await fixture.haul(command, "--until", "1h")
+        #expect(before.status == 0 && !before.output.contains(ids.c), "\(before.output)")
+        let wrong = try await fixture.haul(command, "--since", "yesterday")
+        #expect(wrong.status == 2 && wrong.errors.contains("--since: write a time"))
+      }
+      #expect(try await fixture.haul("log", "--follow", "--until", "1h").status == 2)
     }
   }
 }

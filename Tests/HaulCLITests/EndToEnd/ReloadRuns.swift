@@ -54,6 +54,18 @@ struct ReloadRuns {
     }
   }
 
+  @Test func `limits that are set before there is a daemon start it, as add does`() async throws {
+    try await DaemonFixture.with { (fixture) async throws in
+      #expect(try await fixture.haul("limits").status == 1, "nothing is changed")
+      let set = try await fixture.haul("limits", "--limit-rate", "1M")
+      #expect(set.status == 0 && set.errors.contains("started the daemon"), "\(set.errors)")
+      #expect(try await limits(fixture).rate == 1 << 20)
+      let none = try await fixture.haul("limits", "--limit-rate", "0")
+      #expect(none.status == 0 && !none.errors.contains("started"), "\(none.errors)")
+      #expect(try await limits(fixture).rate == 0)
+    }
+  }
+
   @Test func `what haul limits has set stays above the file, and is named`() async throws {
     try await DaemonFixture.with { (fixture) async throws in
       #expect(try await fixture.haul("daemon", "start").status == 0)
@@ -111,6 +123,40 @@ struct ReloadRuns {
       _ = try await fixture.add("/b")
       try await until { lines().contains("new completed b\n") }
       #expect(!lines().contains("old completed b"))
+    }
+  }
+
+  @Test func `the log says when a window of the schedule opens and closes`() async throws {
+    try await DaemonFixture.with { (fixture) async throws in
+      #expect(try await fixture.haul("daemon", "start").status == 0)
+      let log = try fixture.location().log
+      func lines(with part: String) -> Int {
+        let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+        return text.split(separator: "\n").count { $0.contains(part) }
+      }
+      let names = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
+      let today = Calendar.current.component(.weekday, from: Date()) - 1
+      let closed = try await fixture.haul("limits", "--schedule", "\(names[(today + 3) % 7]) 9-17")
+      #expect(closed.status == 0, "\(closed.errors)")
+      try await until { lines(with: "outside the schedule until") == 1 }
+      #expect(try await fixture.haul("limits", "--schedule", "always").status == 0)
+      try await until { lines(with: "a window of the schedule is open") == 1 }
+      #expect(lines(with: "outside the schedule until") == 1)
+    }
+  }
+
+  @Test func `a file that has vanished counts as an empty one, and the answer says so`()
+    async throws
+  {
+    try await DaemonFixture.with { (fixture) async throws in
+      try fixture.write("limit-rate = 2M\n", to: Self.path)
+      #expect(try await fixture.haul("daemon", "start").status == 0)
+      try FileManager.default.removeItem(atPath: fixture.work.path(Self.path))
+      let reload = try await fixture.haul("daemon", "reload")
+      #expect(reload.status == 0, "\(reload.errors)")
+      #expect(
+        reload.output
+          == "there is no haul.conf, which counts as an empty one; changed: limit-rate\n")
     }
   }
 

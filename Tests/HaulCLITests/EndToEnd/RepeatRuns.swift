@@ -7,6 +7,20 @@ import Testing
 /// Downloads that the daemon repeats.
 @Suite(.timeLimit(.minutes(5)))
 struct RepeatRuns {
+  @Test func `show has the name that the file has, beside one that its user has changed`()
+    async throws
+  {
+    try await DaemonFixture.with(CommandFixture.file("/a")) { (fixture) async throws in
+      try fixture.write("of the user", to: "a")
+      let id = try await fixture.add("/a", "--every", "12h")
+      #expect(try await fixture.haul("wait", id).status == 0)
+      let show = try await fixture.haul("show", id).output
+      #expect(show.contains("path       \(fixture.work.path("a (1)"))\n"), "\(show)")
+      #expect(show.contains("instead of a\n"), "\(show)")
+      #expect(try await fixture.state(of: id).lastRun?.path == fixture.work.path("a (1)"))
+    }
+  }
+
   @Test func `add --every runs at once, waits for its next run, and says when that is`()
     async throws
   {

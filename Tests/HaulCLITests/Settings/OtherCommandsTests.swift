@@ -77,6 +77,34 @@ import Testing
     #expect(try add([]).requests.map(\.download?.rateLimit) == [nil])
     #expect(try add([]).requests.map(\.download?.connections) == [3])
     #expect(try add(["--limit-rate", "2K"]).requests.map(\.download?.rateLimit) == [2048])
+    #expect(try add(["--limit-rate", "0"]).requests.map(\.download?.rateLimit) == [nil])
+  }
+
+  @Test func `a rate limit of 0 is none, as with curl and wget`() throws {
+    for text in ["0", "0K", "none"] { #expect(try ArgumentValue.rate(text) == 0) }
+    for arguments in [[], ["--limit-rate", "0"]] {
+      let file = arguments.isEmpty ? "limit-rate = 0" : "limit-rate = 5"
+      for command in ["get", "put", "serve"] {
+        let rest: [String]
+        switch command {
+        case "serve": rest = []
+        case "put": rest = ["a", "https://h/"]
+        default: rest = ["https://h/x"]
+        }
+        let plan = try Invocation.plan(
+          [command] + arguments + rest, from: SettingsTests.files(file))
+        let options =
+          (plan as? GetPlan)?.managerOptions ?? (plan as? PutPlan)?.managerOptions
+          ?? (plan as? ServePlan)?.managerOptions
+        #expect(try #require(options).rateLimit == nil, "\(command) \(arguments)")
+      }
+    }
+    let sources = SettingsTests.files(
+      "",
+      ["/home/me/list": "https://h/a\n limit-rate=0\nhttps://h/b\n limit-rate=1K\nhttps://h/c\n"])
+    let list = ["add", "--limit-rate", "2K", "-i", "/home/me/list"]
+    let plan = try #require(try Invocation.plan(list, from: sources) as? AddPlan)
+    #expect(plan.requests.map(\.download?.rateLimit) == [nil, 1024, 2048])
   }
 
   @Test func `add --put adds what put would send, and refuses options of downloads`() throws {

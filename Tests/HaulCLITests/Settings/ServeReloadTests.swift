@@ -76,6 +76,11 @@ import Testing
 
   @Test func `the answer is one sentence for each part`() {
     #expect(ReloadDocument().text == "haul.conf was read again; nothing else counts now")
+    var missing = ReloadDocument()
+    missing.isMissing = true
+    #expect(
+      missing.text
+        == "there is no haul.conf, which counts as an empty one; nothing else counts now")
     let document = ReloadDocument(
       changed: ["limit-rate", "schedule"], needsRestart: ["listen"], overridden: ["limit-rate"])
     #expect(

@@ -103,7 +103,22 @@ import Testing
     _ = try Invocation.plan(["get", "https://h/x"], from: files(text))
   }
 
-  @Test(arguments: ["mon 1:00-05:00", "mon +1:00-05:00", "xyz 01:00-05:00", "mon 24:00-05:00", ""])
+  @Test(arguments: [
+    ("daily 0:00-7:00", 0, 7), ("9-17", 9, 17), ("0:00-7:00", 0, 7), ("daily 22-6:00", 22, 6),
+    ("0-24", 0, 24),
+  ])
+  func `times of day need no leading zeros, and every day needs no word`(
+    text: String, from: Int, to: Int
+  ) throws {
+    #expect(
+      try serve(["--schedule", text], files("")).managerOptions.schedule
+        == [Schedule.Window(.everyDay, from: from * 60, to: to * 60)])
+  }
+
+  @Test(arguments: [
+    "mon 1:0-05:00", "mon 001:00-05:00", "-5", "1--5", "5", "mon 1-", "mon 1-25", "1-5 mon",
+    "mon +1:00-05:00", "xyz 01:00-05:00", "mon 24:00-05:00", "",
+  ])
   func `other words are no schedule`(text: String) {
     #expect(throws: UsageError.self) { try serve(["--schedule", text], files("")) }
   }

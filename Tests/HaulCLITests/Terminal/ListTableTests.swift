@@ -124,6 +124,9 @@ struct ListTableTests {
     ] { #expect(text.contains(line), "\(text)") }
     program.path = "/d/x (1).iso"
     #expect(!TransferText.details(program, details).contains("target"))
+    #expect(TransferText.details(program, details).contains("instead of x.iso\n"))
+    program.path = "/d/x.iso"
+    #expect(!TransferText.details(program, details).contains("instead of"))
   }
 
   @Test func `escapes names from outside`() throws {

@@ -18,6 +18,16 @@ import Testing
     #expect(try download().difference(from: other) == nil)
   }
 
+  @Test func `Other times of a repetition count, and no times are those that it has`() throws {
+    let once = try download()
+    var (daily, hourly) = (once, once)
+    daily.repetition = Repetition("daily 03:00")
+    hourly.repetition = Repetition("1h")
+    #expect(daily.difference(from: hourly) == "other times, daily 03:00")
+    #expect(once.difference(from: daily) == "other times, once")
+    #expect(daily.difference(from: daily) == nil && daily.difference(from: once) == nil)
+  }
+
   @Test func `What it does, and with which credentials, counts`() throws {
     let checksum = Checksum("sha-256=" + String(repeating: "0", count: 64))
     let own = try download()

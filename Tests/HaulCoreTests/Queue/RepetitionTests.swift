@@ -23,6 +23,7 @@ import Testing
   @Test(arguments: [
     ("30m", "30m"), ("60s", "1m"), ("90m", "90m"), ("24h", "1d"), ("36h", "36h"), ("7d", "7d"),
     ("daily 03:00", "daily 03:00"), ("mon-sun 00:00", "daily 00:00"),
+    ("daily 3:00", "daily 03:00"), ("mon 6", "mon 06:00"),
     ("mon-wed,sat 23:59", "mon,tue,wed,sat 23:59"), ("Fri-Mon 06:00", "mon,fri,sat,sun 06:00"),
   ])
   func `its words`(text: String, shown: String) throws {
@@ -33,7 +34,8 @@ import Testing
   @Test(arguments: [
     "", "1", "0m", "59s", "-1h", "+1h", "1.5h", "1w", "h", "99999999999999999999d", "3651d",
     "daily",
-    "daily 24:00", "mon 6:00", "mon 06:00-07:00", "someday 06:00", "1d from", "1d from x",
+    "daily 24:00", "mon 006:00", "mon 6:0", "mon 6:", "06:00", "mon 25", "mon 06:00-07:00",
+    "someday 06:00", "1d from", "1d from x",
     "1d from -1", "1d from 1 from 2", "1d from nan", "1 d",
   ])
   func `other words are none`(text: String) { #expect(Repetition(text) == nil) }

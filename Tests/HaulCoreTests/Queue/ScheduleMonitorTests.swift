@@ -40,6 +40,7 @@ import Testing
       watch.closedReason
         == .schedule("outside the schedule until Sunday 00:00", until: midnight + 86_400))
     #expect(watch.nextCheck == start + .seconds(180))
+    #expect(watch.note == "outside the schedule until Sunday 00:00: transfers wait")
   }
 
   @Test func `A check between two scheduled ones detects the end of a window`() throws {

@@ -40,6 +40,29 @@ import Testing
     #expect(!refusals.holds(other, at: try url("/d/4")), "another token goes at once")
   }
 
+  @Test func `Transfers are held with others once it is clear that the credential is the reason`()
+    throws
+  {
+    var refusals = CredentialRefusals()
+    func refuse(_ id: UInt64, _ path: String) throws {
+      _ = refusals.note(
+        .refused, to: try credential(), at: try url(path), of: TransferID(bits: id))
+    }
+    func held() -> [UInt64] { refusals.heldTransfers.map(\.bits) }
+    try refuse(1, "/d/1")
+    _ = refusals.note(.accepted(wasRead: false), to: try credential(), at: try url("/e/1"))
+    try refuse(2, "/d/2")
+    try refuse(3, "/e/3")
+    #expect(held() == [], "nothing is known yet")
+    try refuse(4, "/e/4")
+    #expect(held() == [], "one of the directories was never opened")
+    _ = refusals.note(.accepted(wasRead: false), to: try credential(), at: try url("/d/5"))
+    for id: UInt64 in [6, 7, 8] { try refuse(id, "/d/\(id)") }
+    #expect(held() == [6, 7, 8], "those before it was accepted last are refused alone")
+    refusals.forget([try #require(TransferID(bits: 7))])
+    #expect(held() == [6, 8])
+  }
+
   @Test func `Several directories that refuse a credential hold all of them`() throws {
     var refusals = CredentialRefusals()
     try refuse(["/a/1", "/b/1"], &refusals)

@@ -117,7 +117,7 @@ import Testing
     }
   }
 
-  @Test func `They wait for others, and go at once with them`() async throws {
+  @Test func `All wait for others, also the first ones, and go at once with them`() async throws {
     try await DownloadFixture.with(Self.files("new")) { fixture in
       try await fixture.withManager {
         one(&$0)
@@ -126,7 +126,7 @@ import Testing
         let transfers = try await manager.add(try requests(fixture))
         try await until {
           await manager.summaries(of: .filter { $0.waitReason == .credentialsRefused }).count
-            == Self.count - 3
+            == Self.count
         }
         #expect(asked(fixture) == 3)
         let waiting: TransferSelection = .filter { $0.waitReason == .credentialsRefused }
@@ -134,10 +134,38 @@ import Testing
           $0.download?.headers = [("Authorization", "Bearer new")]
         }
         #expect(report.refused.isEmpty)
-        for transfer in transfers.dropFirst(3) {
-          #expect(try await transfer.result.state == .completed)
+        await manager.waitUntilEmpty()
+        let ended = await manager.summaries(of: .ids(transfers.map(\.id)))
+        #expect(ended.allSatisfy { $0.state == .completed })
+      }
+    }
+  }
+
+  @Test func `One that is refused alone fails for good, also if the token dies later`()
+    async throws
+  {
+    let (open, closed) = (
+      FaultScript.Resource("/open", seed: 1, length: 10),
+      FaultScript.Resource("/closed", seed: 2, length: 10, faults: [Fault(.status(401))])
+    )
+    try await DownloadFixture.with(Self.files("new") + [open, closed]) { fixture in
+      try await fixture.withManager {
+        one(&$0)
+        $0.waitsForCredentials = true
+      } _: { manager in
+        let first = try ["/closed", "/open"].map { path in
+          try fixture.request(path, as: String(path.dropFirst())) {
+            $0.headers = [("Authorization", "Bearer old")]
+          }
         }
-        #expect(await transfers[0].summary?.state == .failed)
+        let outcomes = try await fixture.finishAll(first, with: manager)
+        #expect(outcomes.map(\.result.state) == [.failed, .completed])
+        fixture.server.setFaults("/open", [Fault(.status(401))])
+        _ = try await manager.add(try requests(fixture))
+        let waiting: TransferSelection = .filter { $0.waitReason == .credentialsRefused }
+        try await until { await manager.summaries(of: waiting).count == Self.count }
+        #expect(await manager.summaries(of: .filter { $0.state == .failed }).count == 1)
+        #expect(asked(fixture, "/closed") == 1)
       }
     }
   }
@@ -172,12 +200,12 @@ import Testing
         let transfers = try await manager.add(all)
         try await until {
           await manager.summaries(of: .filter { $0.waitReason == .credentialsRefused }).count
-            == Self.count - 3
+            == Self.count
         }
         token.withLockedValue { $0 = "Bearer new" }
-        for transfer in transfers.dropFirst(3) {
-          #expect(try await transfer.result.state == .completed)
-        }
+        await manager.waitUntilEmpty()
+        let ended = await manager.summaries(of: .ids(transfers.map(\.id)))
+        #expect(ended.allSatisfy { $0.state == .completed })
       }
     }
   }
