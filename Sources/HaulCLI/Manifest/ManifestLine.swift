@@ -66,7 +66,8 @@ package struct ManifestLine: Codable, Hashable, Sendable {
   package var checksum: String?
   /// What proves the content.
   package var verified: TransferResult.Verification?
-  /// When a file of this machine that was sent had changed last, in seconds since 1970.
+  /// When the file of this machine had changed last, in seconds since 1970: one that was sent,
+  /// before that; one that was got, after it.
   package var modified: Double?
   package var attempts: Int
   package var seconds: Double
