@@ -97,7 +97,18 @@ import Testing
     var first = try machine(hasRun: true)
     _ = first.handle(.start(nil))
     let error = failure(of: first.handle(try answer(409)))
-    #expect(error?.advice == "does the directory exist there?")
+    #expect(error?.advice?.contains("missing there: make it first, or upload by WebDAV") == true)
+  }
+
+  @Test(arguments: [
+    (405, "check the address, or upload in another way"), (423, "wait until the lock ends"),
+    (501, "check the address, or upload in another way"), (507, "free space there"),
+  ])
+  func `A refusal says what to do`(status: Int, advice: String) throws {
+    var machine = try machine { $0.retry.retries = 0 }
+    _ = machine.handle(.start(nil))
+    let error = failure(of: machine.handle(try answer(status)))
+    #expect(error?.advice?.contains(advice) == true)
   }
 
   @Test(arguments: [
