@@ -33,6 +33,17 @@ import Testing
     #expect(machine.handle(try answer(201)) == [])
   }
 
+  @Test func `The answer to an empty file is waited for as long as that to any other`() throws {
+    let request = UploadRequest("/f", to: try ResourceURL(Self.address))
+    for length: Int64 in [0, 100] {
+      var machine = PutMachine(
+        request, length: length, hasRun: false, isAttended: false, now: Instant())
+      #expect(try message(machine.handle(.start(nil))).takesLong)
+      _ = machine.handle(try answer(201))
+      #expect(try !message(machine.handle(.sourceChecked(nil))).takesLong)
+    }
+  }
+
   /// A machine that asks what the server has.
   private func measuring(
     status: Int = 201, _ change: (inout UploadRequest) -> Void = { _ in }
