@@ -157,7 +157,7 @@ extension S3Machine {
       return partFailed(answer.part, untagged)
     }
     var verified: [UploadCommand] = []
-    if let found = answer.head.headers[S3Messages.checksumField],
+    if let found = answer.head.headers.single(S3Messages.checksumField),
       let checksum = parts.checksum(of: answer.part)
     {
       guard found == checksum.base64 else {
