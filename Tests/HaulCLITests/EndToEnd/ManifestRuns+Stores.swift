@@ -107,6 +107,35 @@ extension ManifestRuns {
     }
   }
 
+  @Test func `A target of two addresses in a store is a conflict, as a path is`() async throws {
+    try await with { (fixture) async throws in
+      let environment = [
+        "AWS_ENDPOINT_URL_S3": fixture.server.origin, "AWS_ACCESS_KEY_ID": "id",
+        "AWS_SECRET_ACCESS_KEY": "secret/+", "XDG_STATE_HOME": fixture.path("state"),
+      ]
+      // As two tasks of a job with one key.
+      for name in ["a.bin", "b.bin"] {
+        let get = ["get", fixture.server.url("/\(name)"), "-o", "s3://bucket/x"]
+        let result = try await fixture.haul(
+          get + ["--manifest", "m/\(name).jsonl"], environment: environment)
+        #expect(result.status == 0, "\(result.errors)")
+      }
+      let sum = try await fixture.haul(["manifest", "m"])
+      #expect(sum.status == 1)
+      #expect(
+        sum.output.hasPrefix("2 files: 1 complete (39.1 KiB), 1 failed\n1  name-conflict\n"))
+      #expect(sum.output.contains("has the same target, "), "\(sum.output)")
+      // Where the server names what it gets, files share an address.
+      let lines = try ["a", "b"].map { name in
+        let line = try fixture.contents("m/\(name).bin.jsonl")
+        return String(decoding: line, as: UTF8.self)
+          .replacing(#""exclusive":true"#, with: #""exclusive":false"#)
+      }
+      try Data(lines.joined().utf8).write(to: URL(filePath: fixture.path("shared.jsonl")))
+      #expect(try await fixture.haul(["manifest", "shared.jsonl"]).status == 0)
+    }
+  }
+
   private static func put(times: Int? = nil) -> Fault.Match {
     Fault.Match(method: "PUT", times: times)
   }
