@@ -52,6 +52,31 @@ extension ManifestRuns {
     }
   }
 
+  @Test func `What a run left that was killed while it fetched the manifest is deleted`()
+    async throws
+  {
+    try await with { (fixture) async throws in
+      let environment = [
+        "AWS_ENDPOINT_URL_S3": fixture.server.origin, "AWS_ACCESS_KEY_ID": "id",
+        "AWS_SECRET_ACCESS_KEY": "secret/+", "XDG_STATE_HOME": fixture.path("state"),
+      ]
+      let get = ["get", "-i", "list.txt", "-d", "out", "--manifest", "s3://bucket/m.jsonl"]
+      #expect(try await fixture.haul(get, environment: environment).status == 0)
+      let left = ["a-1.haul.part", "a-1.haul.journal", "a-1.lock", "a-2", "b-3.haul.part"]
+      // The lines of another manifest, and a run that is at work.
+      let kept = ["b-4-10", "b-5.haul.part", "b-5.lock"]
+      for name in left + kept {
+        try Data().write(to: URL(filePath: fixture.path("state/haul/manifests/\(name)")))
+      }
+      let lock = open(fixture.path("state/haul/manifests/b-5.lock"), O_RDWR)
+      defer { close(lock) }
+      #expect(lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0)
+      let again = try await fixture.haul(get, environment: environment)
+      #expect(again.status == 0, "\(again.errors)")
+      #expect(try fixture.names("state/haul/manifests").sorted() == kept.sorted())
+    }
+  }
+
   @Test func `An object that is no manifest stays as it is`() async throws {
     try await with { (fixture) async throws in
       let environment = [
