@@ -83,7 +83,11 @@ package struct UploadJudge: Sendable {
       let refused = error(.unauthorized, head, text)
       return remedy.map { refused.remedied(by: $0) } ?? refused
     case 403: return error(.forbidden, head, "uploading there is forbidden")
-    case 404, 410: return error(.notFound, head, "check the address")
+    // Many servers answer so where 409 is meant.
+    case 404, 410:
+      let isPut = [.put, .resumable].contains(request.method)
+      return error(
+        .notFound, head, "check the address" + (isPut ? "; \(missingDirectory(request))" : ""))
     case 405, 501:
       let name = request.method.uploadProtocol.name
       let others =

@@ -112,6 +112,7 @@ import Testing
   }
 
   @Test(arguments: [
+    (404, "check the address; a directory above it may be missing"),
     (405, "check the address, or upload in another way"), (423, "wait until the lock ends"),
     (501, "check the address, or upload in another way"), (507, "free space there"),
   ])
