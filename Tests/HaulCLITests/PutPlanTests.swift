@@ -123,7 +123,7 @@ import Testing
   private func tree(
     _ arguments: String..., entries: [UploadTree.Entry]
   ) throws -> [UploadRequest] {
-    let sources = CommandSources(tree: { (path) throws(UsageError) in
+    let sources = CommandSources(tree: { (path, _) throws(UsageError) in
       path.hasPrefix("d") ? UploadTree(entries) : nil
     })
     guard let plan = try Invocation.plan(["put"] + arguments, from: sources) as? PutPlan else {
@@ -146,6 +146,9 @@ import Testing
     // Roots would make it the upload of a client over TCP, which gets no client certificate.
     #expect(below.map(\.listedIn) == ["d", "d", "d", nil] && below.allSatisfy { $0.roots == nil })
     #expect(below.allSatisfy { $0.url.credentials?.password == "p" })
+    // What a link leads to may be outside.
+    let linked = try tree("d", "https://h/r/", entries: [.init(["l"], isLinked: true)])
+    #expect(linked.map(\.listedIn) == [nil])
     let content = try tree("d/", "https://h/r/", entries: entries)
     #expect(content.first?.url.absoluteString == "https://h/r/a%20b")
   }
@@ -162,6 +165,8 @@ import Testing
 
   @Test func `a tree has what was put into it`() {
     #expect(Array(UploadTree(Self.many)) == Self.many)
+    let linked = [UploadTree.Entry(["a"], Self.identity(7), isLinked: true), .init(["b"])]
+    #expect(Array(UploadTree(linked)) == linked)
     #expect(Array(UploadTree()) == [])
   }
 
@@ -172,7 +177,7 @@ import Testing
     func plan(window: Int) throws -> PutPlan {
       var sources = CommandSources(
         environment: ["AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "s3cret"],
-        tree: { (path) throws(UsageError) in path == "d" ? UploadTree(Self.many) : nil })
+        tree: { (path, _) throws(UsageError) in path == "d" ? UploadTree(Self.many) : nil })
       sources.window = window
       let invocation = try Invocation.plan(["put", "f", "d", "g"] + address, from: sources)
       return try #require(invocation as? PutPlan)
@@ -190,7 +195,7 @@ import Testing
   @Test func `a name that comes twice is refused, wherever it is among many`() {
     func refusal(_ arguments: String...) -> String? {
       do {
-        var sources = CommandSources(tree: { (path) throws(UsageError) in
+        var sources = CommandSources(tree: { (path, _) throws(UsageError) in
           path.hasPrefix("d") ? UploadTree(Self.many) : nil
         })
         sources.window = 50
@@ -223,7 +228,9 @@ import Testing
   @Test func `a directory needs an address that ends with a slash, and a protocol with names`() {
     for arguments in [["https://h/r"], ["tus+https://h/r/"], ["https://h/", "--method", "post"]] {
       #expect(throws: UsageError.self) {
-        let sources = CommandSources(tree: { (_) throws(UsageError) in UploadTree([.init(["f"])]) })
+        let sources = CommandSources(tree: { (_, _) throws(UsageError) in
+          UploadTree([.init(["f"])])
+        })
         _ = try Invocation.plan(["put", "d"] + arguments, from: sources)
       }
     }

@@ -34,6 +34,7 @@ struct RequestFieldTests {
     download.trustedRedirectHosts = ["a"]
     (download.retry.retries, download.retry.maximumTimeWithoutProgress) = (2, .seconds(90))
     (download.roots, download.region, download.hasFieldsOfClient) = (["/d"], "r", true)
+    download.hasNoRanges = true
     download.keySource = S3KeySource(.container, region: "r", tokenService: url)
     download.bearerFile = "/token"
     return download
@@ -53,7 +54,8 @@ struct RequestFieldTests {
     // The daemon is the background.
     #expect(same(TransferRequest(.download(plain)), request) == ["isBackground"])
     let back = try sent(request)
-    #expect(same(plain, try #require(back.download)) == ["roots", "hasFieldsOfClient"])
+    #expect(
+      same(plain, try #require(back.download)) == ["roots", "hasFieldsOfClient", "hasNoRanges"])
     #expect(same(TransferRequest(.download(plain)), back) == ["isBackground"])
 
     var upload = UploadRequest("/f", to: full.url)

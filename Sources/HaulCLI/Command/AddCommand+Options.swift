@@ -4,7 +4,7 @@ import HaulCore
 extension AddCommand {
   var isUpload: Bool { put || !form.isEmpty }
 
-  var hasUploadOptions: Bool { method != nil || ifMatch != nil }
+  var hasUploadOptions: Bool { method != nil || ifMatch != nil || tree.links != nil }
 
   /// The rate limit of the configuration is that of all transfers together. A program has no use
   /// for any line of it.

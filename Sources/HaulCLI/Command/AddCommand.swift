@@ -47,6 +47,7 @@ struct AddCommand: FetchingCommand {
       "With --put: replace only the version with this entity tag.", valueName: "TAG"))
   var ifMatch: String?
 
+  @OptionGroup var tree: TreeOptions
   @OptionGroup var form: FormOptions
   @OptionGroup(title: "S3") var s3: S3Options
 
@@ -90,6 +91,8 @@ package struct AddPlan: CommandPlan, Hashable {
   /// Whether a download that the list has is added once more.
   package var again = false
   package var notes: [String] = []
+  /// What directories have that was not added, if nobody asked for that.
+  package var problem: String?
 }
 
 extension AddPlan {
@@ -100,7 +103,8 @@ extension AddPlan {
     guard
       command.isUpload || !command.hasUploadOptions && (!command.run || command.s3.isEmpty)
     else {
-      throw UsageError("--method, --if-match and the options of S3 are for uploads: add --put")
+      throw UsageError(
+        "--method, --if-match, --links and the options of S3 are for uploads: add --put")
     }
     // Those for which a list says that no limit counts.
     var unlimited: Set<Int> = []
@@ -108,6 +112,7 @@ extension AddPlan {
       let plan = try PutPlan(try PutCommand(command), sources)
       requests = plan.requests.map { TransferRequest(.upload($0)) }
       requests += try plan.rest?.all().map(\.request) ?? []
+      (notes, problem) = (plan.notes, plan.problem)
     } else if command.run {
       guard !command.arguments.isEmpty else { throw UsageError("--run: give the program after --") }
       try command.checkProgram()
@@ -196,7 +201,7 @@ extension PutCommand {
     }
     self = try PutCommand.with()
     (arguments, method, ifMatch) = (command.arguments, command.method, command.ifMatch)
-    (form, s3) = (command.form, command.s3)
+    (form, s3, tree) = (command.form, command.s3, command.tree)
     // Another default than that of downloads.
     if let given = command.destination.ifExists {
       guard let known = IfExists(rawValue: given.rawValue) else {
@@ -224,7 +229,9 @@ extension AddCommand {
 
 extension AddPlan {
   package func run(in context: ProcessContext) async -> ExitStatus {
-    await ControlPlan(perform: add).run(in: context)
+    let status = await ControlPlan(perform: add).run(in: context)
+    guard status == .completed, let problem else { return status }
+    return await OutputStream.fail(problem)
   }
 
   private func add(_ session: ControlSession) async throws -> ExitStatus {

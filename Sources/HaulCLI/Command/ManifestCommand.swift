@@ -91,9 +91,12 @@ struct ManifestCommand: ReadingCommand {
       guard !path.isEmpty, !path.hasByte(0) else {
         throw UsageError("the name of a file is empty or has a NUL")
       }
-      guard !ListServer.has(path), let tree = try sources.tree(path) else {
+      guard !ListServer.has(path), let tree = try sources.tree(path, .follow) else {
         files += sources.below[path] ?? [path]
         continue
+      }
+      for other in [tree.leftOut.lost, tree.leftOut.special] where other.count > 0 {
+        throw UsageError("\(other.first): that is no file")
       }
       files += tree.filter { entry in
         ends.contains { entry.names.last?.hasByteSuffix($0) == true }

@@ -40,7 +40,7 @@ struct PutCommand: Command {
   enum IfExists: String, CaseIterable { case overwrite, skip, update, fail }
 
   /// The letters of its options.
-  static let letters = Set<Character>("Hqvh46")
+  static let letters = Set<Character>("Hqrvh46")
 
   @Argument(
     help: ArgumentHelp(
@@ -78,6 +78,13 @@ struct PutCommand: Command {
       """, valueName: "FILE"),
     completion: .file())
   var manifest: String?
+
+  @OptionGroup var tree: TreeOptions
+
+  @Flag(
+    name: .shortAndLong,
+    help: "A directory is always uploaded with all that is in it: this changes nothing.")
+  var recursive = false
 
   @OptionGroup var form: FormOptions
   @OptionGroup(title: "S3") var s3: S3Options
@@ -131,7 +138,7 @@ extension PutPlan: CommandPlan {
     await ForegroundSession(
       requests: requests.map { TransferRequest(.upload($0)) }, managerOptions: managerOptions,
       output: output, indices: indices ?? Array(1...requests.count), rest: rest, notes: notes,
-      manifest: manifest, context: context
+      manifest: manifest, problem: problem, context: context
     ).run()
   }
 }

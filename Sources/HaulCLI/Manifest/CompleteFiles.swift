@@ -89,8 +89,8 @@ final class CompleteFiles {
 
 extension TransferRequest {
   /// Whether a line that says that it is complete still holds: a file of this machine must be there
-  /// with its length, a digest that is asked for must have been checked, and an unverified file
-  /// must be allowed. One that was sent must be as it was.
+  /// with its length and its date, a digest that is asked for must have been checked, and an
+  /// unverified file must be allowed.
   fileprivate func isSettled(by line: ArraySlice<UInt8>) -> Bool {
     let values = LineValues(line)
     if let path = localSource {
@@ -107,8 +107,9 @@ extension TransferRequest {
     guard let download else { return true }
     let proof = values.text("verified").map { TransferResult.Verification(rawValue: $0) }
     guard download.allowUnverified || proof.map({ $0 ?? .unverified }) != .unverified,
-      let path = values.text("path"), let bytes = values.integer("bytes")
+      let path = values.text("path"), let bytes = values.integer("bytes"),
+      let modified = values.number("modified")
     else { return false }
-    return ManifestFile.isThere(path, bytes: bytes)
+    return ManifestFile.isThere(path, .init(size: bytes, modified: modified))
   }
 }

@@ -25,6 +25,8 @@ struct LineValues {
     json(key).flatMap { Double(String(decoding: Self.number($0), as: UTF8.self)) }
   }
 
+  func isTrue(_ key: StaticString) -> Bool { json(key)?.starts(with: "true".utf8) ?? false }
+
   /// A text as it is written, between its quotes.
   func quoted(_ key: StaticString) -> ArraySlice<UInt8>? {
     guard let json = json(key), json.first == Self.quote else { return nil }

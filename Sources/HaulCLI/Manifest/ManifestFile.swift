@@ -77,27 +77,34 @@ final class ManifestFile {
     guard fsync(descriptor) == 0 else { throw Self.error(path, "cannot be written", errno) }
   }
 
-  /// Whether a regular file has this path and length, and no other run has begun to replace it:
-  /// what that left is for the next one to take up.
-  static func isThere(_ path: String, bytes: Int64) -> Bool {
+  /// Whether a regular file with this path is what it was, as far as length and date say, as `get`
+  /// decides it too; and no other run has begun to replace it: what that left is for the next one
+  /// to take up.
+  static func isThere(_ path: String, _ version: Version) -> Bool {
     var (status, other) = (stat(), stat())
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
-      && status.st_size == bytes
+      && Version(status) == version
       && [FileName.partSuffix, FileName.journalSuffix].allSatisfy { lstat(path + $0, &other) != 0 }
   }
 
   /// What tells a file from what it was.
-  struct Version: Sendable {
+  struct Version: Sendable, Equatable {
     let size: Int64
     /// Seconds since 1970.
     let modified: Double
+
+    init(size: Int64, modified: Double) { (self.size, self.modified) = (size, modified) }
+
+    init(_ status: stat) {
+      self.init(size: Int64(status.st_size), modified: Double(status.modification) / 1e9)
+    }
   }
 
   /// Nil if there is no such file.
   static func version(of path: String) -> Version? {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }
-    return Version(size: Int64(status.st_size), modified: Double(status.modification) / 1e9)
+    return Version(status)
   }
 
   static func error(_ path: String, _ what: String, _ number: Int32) -> TransferError {

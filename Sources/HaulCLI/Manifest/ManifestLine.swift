@@ -55,6 +55,9 @@ package struct ManifestLine: Codable, Hashable, Sendable {
   package var url: String
   /// The path or the address that was asked for, without secrets.
   package var target: String
+  /// Whether the target is of this file alone; null if it is not known. Otherwise the server names
+  /// what it gets there.
+  package var exclusive: Bool?
   /// The file on this machine, if it is complete.
   package var path: String?
   package var code: String?
@@ -66,7 +69,8 @@ package struct ManifestLine: Codable, Hashable, Sendable {
   package var checksum: String?
   /// What proves the content.
   package var verified: TransferResult.Verification?
-  /// When a file of this machine that was sent had changed last, in seconds since 1970.
+  /// When the file of this machine had changed last, in seconds since 1970: one that was sent,
+  /// before that; one that was got, after it.
   package var modified: Double?
   package var attempts: Int
   package var seconds: Double
@@ -83,6 +87,8 @@ package struct ManifestLine: Codable, Hashable, Sendable {
     state = result.strictState(allowingUnverified: isAllowed)
     url = request.localSource ?? request.source?.redacted ?? ""
     target = request.shownTarget
+    // Two targets may be the same without their secrets.
+    exclusive = request.namesTarget && !target.hasBytes("***")
     path = state == .completed ? result.path.map(WorkingDirectory.absolute) : nil
     code = warning?.code ?? result.error?.code.rawValue
     message = warning?.text ?? result.error.map(\.commandLineText)
@@ -101,7 +107,8 @@ package struct ManifestLine: Codable, Hashable, Sendable {
 
 extension ManifestLine {
   private enum Key: String, CodingKey {
-    case id, state, url, target, path, code, message, retryable, bytes, checksum, verified
+    case id, state, url, target, exclusive, path, code, message, retryable, bytes, checksum,
+      verified
     case modified, attempts, seconds, time
   }
 
@@ -110,6 +117,7 @@ extension ManifestLine {
     var line = encoder.container(keyedBy: Key.self)
     try line.encode(url, forKey: .url)
     try line.encode(target, forKey: .target)
+    try line.encode(exclusive, forKey: .exclusive)
     try line.encode(path, forKey: .path)
     try line.encode(code, forKey: .code)
     try line.encode(message, forKey: .message)

@@ -61,15 +61,21 @@ actor ManifestRecorder {
       else { continue }
       do {
         var line = ManifestLine(result, of: request, wallSeconds: clock.wallSeconds)
-        let modified = request.localSource.flatMap { versions.removeValue(forKey: $0)?.modified }
+        let sent = request.localSource.flatMap { versions.removeValue(forKey: $0)?.modified }
         // Nothing says that the server has this version.
-        line.modified = result.verified == nil && !result.isAdopted ? nil : modified
+        let modified = result.verified == nil && !result.isAdopted ? nil : sent
+        line.modified = modified ?? line.path.flatMap { Self.dated($0, bytes: line.bytes) }
         lines += try line.text()
       } catch {
         problem = TransferError(.internal, "a line of the manifest cannot be written: \(error)")
       }
     }
     if !lines.isEmpty { await append(lines) }
+  }
+
+  /// Its date; nil if the file is not as long as the one that was got.
+  private static func dated(_ path: String, bytes: Int64) -> Double? {
+    ManifestFile.version(of: path).flatMap { $0.size == bytes ? $0.modified : nil }
   }
 
   private func append(_ lines: String) async {

@@ -3,8 +3,8 @@ import HaulCore
 
 /// What manifests say in all.
 struct ManifestSum {
-  /// A file that failed, or that is complete with the path of another address: one has replaced the
-  /// other, or was left out.
+  /// A file that failed, or that is complete with the path or the target of another address: one has
+  /// replaced the other, or was left out.
   private struct Failure: Comparable {
     let time: Double
     let line: Int
@@ -36,8 +36,8 @@ struct ManifestSum {
   init(of places: [ManifestPlace], countingAddresses: Bool = false) throws(TransferError) {
     countsAddresses = countingAddresses
     for place in places { files += try index.add(try ManifestText(place)) }
-    // The hash of each path, and the line of the file.
-    var owners: [(path: UInt64, line: Int)] = []
+    // The hash of each place, and the line of the file.
+    var owners: [(place: UInt64, line: Int)] = []
     try index.takeLines { (number, line) throws(TransferError) in
       let values = LineValues(line)
       guard ManifestLine.end(line)?.isComplete == true else {
@@ -45,21 +45,27 @@ struct ManifestSum {
         return
       }
       guard count(values, 1) else { return }
-      if let path = values.quoted("path") {
+      if let place = Self.place(values) {
         let hash = AddressTable.hash { hasher in
-          path.withUnsafeBytes { hasher.combine(bytes: $0) }
+          place.withUnsafeBytes { hasher.combine(bytes: $0) }
         }
         owners.append((hash, number))
       }
     }
-    owners.sort { ($0.path, $0.line) < ($1.path, $1.line) }
+    owners.sort { ($0.place, $0.line) < ($1.place, $1.line) }
     var rest = owners[...]
     while let first = rest.first {
-      let same = rest.prefix { $0.path == first.path }
+      let same = rest.prefix { $0.place == first.place }
       rest = rest.dropFirst(same.count)
       if same.count > 1 { try noteConflicts(of: same.map(\.line)) }
     }
     failures.sort()
+  }
+
+  /// Where a complete file is, and no other one: its path on this machine, or its target on a server.
+  /// Nil if the server has named it.
+  private static func place(_ values: LineValues) -> ArraySlice<UInt8>? {
+    values.quoted("path") ?? (values.isTrue("exclusive") ? values.quoted("target") : nil)
   }
 
   /// Counts a complete file, or takes it back.
@@ -86,15 +92,15 @@ struct ManifestSum {
     if countsAddresses { addresses[addresses.number(of: line.url)].failed += 1 }
   }
 
-  /// Of complete files with one path, the first has it, and those of its address.
-  /// - Parameter lines: of paths with one hash.
+  /// Of complete files with one place, the first has it, and those of its address.
+  /// - Parameter lines: of places with one hash.
   private mutating func noteConflicts(of lines: [Int]) throws(TransferError) {
-    var (rest, owner) = ([Int](), (path: ArraySlice<UInt8>?.none, url: ArraySlice<UInt8>?.none))
+    var (rest, owner) = ([Int](), (place: ArraySlice<UInt8>?.none, url: ArraySlice<UInt8>?.none))
     for number in lines {
       let values = LineValues(try index.line(number))
-      let (path, url) = (values.quoted("path"), values.quoted("url"))
-      if owner.path == nil { owner = (path, url) }
-      guard path == owner.path else {
+      let (place, url) = (Self.place(values), values.quoted("url"))
+      if owner.place == nil { owner = (place, url) }
+      guard place == owner.place else {
         rest.append(number)
         continue
       }
@@ -128,7 +134,8 @@ struct ManifestSum {
   private func line(of failure: Failure) throws(TransferError) -> ManifestLine? {
     guard var line = ManifestLine(try index.line(failure.line)) else { return nil }
     if failure.isConflict {
-      line.message = "the file of another address has the same path, \(line.path ?? "")"
+      let place = line.path.map { "path, \($0)" } ?? "target, \(line.target)"
+      line.message = "the file of another address has the same \(place)"
       (line.state, line.code, line.retryable) = (.failed, Self.conflict, false)
     }
     return line

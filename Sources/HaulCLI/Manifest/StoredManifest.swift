@@ -49,6 +49,7 @@ final class StoredManifest {
   /// Takes what the store has, and what was left here.
   /// - Returns: the path of the copy.
   func take(by manager: TransferManager) async throws(TransferError) -> String {
+    ManifestCopyPlace.removeAbandoned(in: directory)
     copy = try await fetched(by: manager)
     let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
     for name in names where name.hasBytePrefix(prefix) { try adopt(name) }
@@ -103,8 +104,9 @@ final class StoredManifest {
   /// A copy of what the store has; without lines if that is nothing.
   /// - Throws: also for an object that is no manifest.
   private func fetched(by manager: TransferManager) async throws(TransferError) -> Copy {
-    let name = prefix + UInt64.random(in: .min ... .max).hexDigits
-    let path = directory.appendingPath(name)
+    let place = try ManifestCopyPlace(in: directory, prefix)
+    defer { withExtendedLifetime(place) {} }  // until the copy has its name
+    let path = place.path
     var request = request
     request.destination = .file(path)
     do throws(TransferError) {
@@ -127,7 +129,6 @@ final class StoredManifest {
     let base = try size(of: descriptor)
     let start = FileLines.bytes(of: descriptor, 0, 4096) ?? []
     guard base == 0 || ManifestLine.isOne(start.prefix { $0 != 0x0A }) else {
-      _ = unlink(path)  // one that stays is never taken up
       throw TransferError(.io, "the object is no manifest", advice: "name another one")
     }
     let copy = Copy(path: "\(path)-\(base)", descriptor: descriptor, base: base)

@@ -105,57 +105,52 @@ struct ChecksumSearch: CommandPlan {
   private static func fetch(
     _ request: DownloadRequest, _ manager: TransferManager, _ name: String
   ) async throws(TransferError) -> (list: ChecksumList, sender: ResourceURL?) {
-    do throws(any Error) {
-      var bytes: [UInt8] = []
-      let transfer = try await manager.add(request)
-      for try await chunk in try await transfer.bytes { chunk.withUnsafeBytes { bytes += $0 } }
-      return (ChecksumList(bytes), try await transfer.result.sender)
-    } catch let error as TransferError {
-      throw error.prefixed("the list \(name): ")
-    } catch {
-      throw TransferError(.io, "the list \(name): \(error)")
+    var retries = 0
+    while true {
+      do throws(any Error) {
+        var bytes: [UInt8] = []
+        let transfer = try await manager.add(request)
+        for try await chunk in try await transfer.bytes { chunk.withUnsafeBytes { bytes += $0 } }
+        return (ChecksumList(bytes), try await transfer.result.sender)
+      } catch let error as TransferError {
+        // What of it was passed on cannot be resumed here.
+        guard error.cause == .begunStream, retries < min(request.retry.retries, Self.mostRetries)
+        else { throw error.prefixed("the list \(name): ") }
+        retries += 1
+      } catch {
+        throw TransferError(.io, "the list \(name): \(error)")
+      }
     }
   }
+
+  private static let mostRetries = 3
 }
 
-/// The search for lists that nobody has named.
+/// The search for lists that nobody has named. An address is asked once in a run.
 extension ChecksumSearch {
-  /// The lists that were found in a directory, by their addresses.
-  private typealias Found = [(address: ResourceURL, list: ChecksumList)]
+  private typealias Found = (address: ResourceURL, checksums: [Checksum])
+
+  /// What is known of one directory: a server may have many long lists.
+  private struct Known {
+    /// Also those that have no list.
+    var asked = Set<ResourceURL>()
+    var lists: [(place: ChecksumList.Neighbour, list: ChecksumList)] = []
+  }
 
   /// - Throws: if a file has no digest and must have one.
   private func search(
     _ manager: TransferManager, _ mode: Mode
   ) async throws -> NeighbourChecksums {
-    var (result, uses, missing) = (NeighbourChecksums(), [ResourceURL: Int](), [GetItem]())
-    // Those of one directory, because a server may have many long ones.
-    var (directory, asked, lists) = ("", Set<ResourceURL>(), Found())
-    for item in files {
-      let path = String(item.url.absoluteString.prefix(beforeAnyOf: "?")).pathParts.directory
-      if !path.isByteEqual(directory) { (directory, asked, lists) = (path, [], []) }
-      var found: (address: ResourceURL, checksums: [Checksum])?
-      for (address, list) in lists where found == nil {
-        found = Self.use(of: list, at: address, for: item, isOfFile: false)
-      }
-      for place in ChecksumList.neighbours(of: item.url) where found == nil {
-        guard place.isOfFile || asked.insert(place.address).inserted,
-          let list = try await ask(place.address, for: item, manager, &result.notes)
-        else { continue }
-        if !place.isOfFile { lists.append((place.address, list)) }
-        found = Self.use(of: list, at: place.address, for: item, isOfFile: place.isOfFile)
-        if found != nil {
-          result.notes += ChecksumLists.notes(
-            on: list, named: place.address.redacted,
-            isProtected: place.address.origin.scheme == "https")
-        }
-      }
-      if let found {
+    var (result, uses) = (NeighbourChecksums(), [ResourceURL: Int]())
+    for directory in Self.directories(of: files) {
+      var known = Known()
+      for item in directory {
+        guard let found = try await find(item, &known, manager, &result.notes) else { continue }
         result.checksums[item.url] = found.checksums
         uses[found.address, default: 0] += 1
-      } else {
-        missing.append(item)
       }
     }
+    let missing = files.filter { result.checksums[$0.url] == nil }
     result.notes += uses.map { address, count in
       "the digest\(count == 1 ? "" : "s of \(Units.count(count)) files") will be compared with "
         + address.redacted
@@ -170,6 +165,44 @@ extension ChecksumSearch {
     return result
   }
 
+  /// The files of each directory, in the order of their first ones.
+  private static func directories(of files: [GetItem]) -> [[GetItem]] {
+    var (numbers, directories) = ([[UInt8]: Int](), [[GetItem]]())
+    for item in files {
+      let file = String(item.url.absoluteString.prefix(beforeAnyOf: "?"))
+      let number = numbers[Array(file.pathParts.directory.utf8)] ?? directories.count
+      if number == directories.count { directories.append([]) }
+      numbers[Array(file.pathParts.directory.utf8)] = number
+      directories[number].append(item)
+    }
+    return directories
+  }
+
+  /// The digests of a file; those of a list that was found for another one, before any is asked for.
+  private func find(
+    _ item: GetItem, _ known: inout Known, _ manager: TransferManager, _ notes: inout [String]
+  ) async throws -> Found? {
+    for (place, list) in known.lists where !place.isOfFile {
+      if let found = Self.use(of: list, at: place, for: item) { return found }
+    }
+    for place in ChecksumList.neighbours(of: item.url) {
+      let isNew = known.asked.insert(place.address).inserted
+      if isNew, let list = try await ask(place.address, for: item, manager, &notes) {
+        known.lists.append((place, list))
+      }
+      guard let list = known.lists.first(where: { $0.place == place })?.list,
+        let found = Self.use(of: list, at: place, for: item)
+      else { continue }
+      if isNew {
+        notes += ChecksumLists.notes(
+          on: list, named: place.address.redacted,
+          isProtected: place.address.origin.scheme == "https")
+      }
+      return found
+    }
+    return nil
+  }
+
   /// Whether a status says that a file is not there, and not that it cannot be had now, or without
   /// credentials.
   private static func isWithoutFile(_ status: Int) -> Bool {
@@ -177,11 +210,11 @@ extension ChecksumSearch {
   }
 
   private static func use(
-    of list: ChecksumList, at address: ResourceURL, for item: GetItem, isOfFile: Bool
-  ) -> (address: ResourceURL, checksums: [Checksum])? {
+    of list: ChecksumList, at place: ChecksumList.Neighbour, for item: GetItem
+  ) -> Found? {
     var checksums = list.checksums(ofFileAt: item.decodedPath)
-    if isOfFile, checksums.isEmpty, list.files.isEmpty { checksums = list.nameless }
-    return checksums.isEmpty ? nil : (address, checksums)
+    if place.isOfFile, checksums.isEmpty, list.files.isEmpty { checksums = list.nameless }
+    return checksums.isEmpty ? nil : (place.address, checksums)
   }
 
   /// A list beside a file; nil if there is none, or if another server has it.
@@ -192,7 +225,8 @@ extension ChecksumSearch {
     var (store, requests) = (CommandStore(get.s3, sources), requests)
     var item = try GetItem(address.text, in: &store)
     (item.server, item.headers) = (file.server, file.headers)
-    let request = try Self.request(for: item, &requests)
+    var request = try Self.request(for: item, &requests)
+    request.hasNoRanges = true
     let (list, sender): (ChecksumList, ResourceURL?)
     do throws(TransferError) {
       (list, sender) = try await Self.fetch(request, manager, address.redacted)

@@ -51,6 +51,8 @@ package struct CommandSources: Sendable {
 
   package typealias Reader =
     @Sendable (_ path: String, _ purpose: Purpose) throws(UsageError) -> String?
+  package typealias TreeReader =
+    @Sendable (_ path: String, _ links: UploadTree.Links) throws(UsageError) -> UploadTree?
 
   package var environment: [String: String]
   /// Seconds since 1970, to find expired cookies.
@@ -78,7 +80,7 @@ package struct CommandSources: Sendable {
   /// Asks for the password of a user, without echo; nil without a terminal.
   package var askPassword: @Sendable (_ user: String) throws(UsageError) -> String?
   /// What a directory contains; nil if the path is no directory.
-  package var tree: @Sendable (_ path: String) throws(UsageError) -> UploadTree?
+  package var tree: TreeReader
   /// Whether the program was given this open descriptor, and can read from it.
   package var isOpen: @Sendable (_ descriptor: Int32) -> Bool
   /// How many transfers are in memory at once: some megabytes, and enough that a host which is
@@ -91,9 +93,7 @@ package struct CommandSources: Sendable {
     askPassword: @escaping @Sendable (_ user: String) throws(UsageError) -> String? = {
       (_) throws(UsageError) in nil
     },
-    tree: @escaping @Sendable (_ path: String) throws(UsageError) -> UploadTree? = {
-      (_) throws(UsageError) in nil
-    },
+    tree: @escaping TreeReader = { (_, _) throws(UsageError) in nil },
     isOpen: @escaping @Sendable (_ descriptor: Int32) -> Bool = { _ in true }
   ) {
     self.environment = environment

@@ -28,7 +28,8 @@ extension PutPlan {
     try checkS3Use(of: command, isCollection: isCollection)
     let input = try input(files, needsName: isCollection, sources)
     let settings = try S3Settings(command.s3, sources)
-    let all = try UploadSources(files, by: .s3, isCollection: isCollection, input, sources)
+    let all = try UploadSources(
+      files, by: .s3, isCollection: isCollection, command.tree.links, input, sources)
     @Sendable func object(_ key: String) throws(UsageError) -> S3Object {
       try UsageError.checked(settings.object(bucket, key), at: address)
     }
@@ -62,7 +63,8 @@ extension PutPlan {
       options.certificateAuthorities ?? settings.certificateAuthorities
     return PutPlan(
       requests: requests, managerOptions: options, output: output, indices: indices, rest: rest,
-      manifest: complete?.manifest)
+      notes: all.leftOut.notes(command.tree.links), manifest: complete?.manifest,
+      problem: all.leftOut.problem(command.tree.links))
   }
 
   private static func checkS3Use(of command: PutCommand, isCollection: Bool) throws(UsageError) {

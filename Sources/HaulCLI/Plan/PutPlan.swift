@@ -16,6 +16,8 @@ package struct PutPlan: Hashable, Sendable {
   package var notes: [String] = []
   /// Nil without one.
   package var manifest: RunManifest?
+  /// What directories have that is not sent, if nobody asked for that.
+  package var problem: String?
 }
 
 extension PutPlan {
@@ -56,7 +58,8 @@ extension PutPlan {
     (upload.method, upload.precondition) = (method, precondition)
     upload.ifExists = Self.ifExists(command)
     Self.apply(common, to: &upload)
-    let all = try UploadSources(files, by: method, isCollection: isCollection, input, sources)
+    let all = try UploadSources(
+      files, by: method, isCollection: isCollection, command.tree.links, input, sources)
     let uploads = SourceUploads(of: all) { [upload] (source) throws(UsageError) in
       var upload = upload
       source.apply(to: &upload)
@@ -66,7 +69,8 @@ extension PutPlan {
     let complete = try command.completeFiles()
     (requests, indices, rest) = try uploads.checked(
       names: kind.namesFile, window: sources.window, complete)
-    (manifest, self.notes) = (complete?.manifest, notes)
+    (manifest, self.notes) = (complete?.manifest, notes + all.leftOut.notes(command.tree.links))
+    problem = all.leftOut.problem(command.tree.links)
     managerOptions = try ManagerOptions(
       command.limits, connections: 1, command.connections)
     output = command.output.values

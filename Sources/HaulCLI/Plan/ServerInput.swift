@@ -110,12 +110,20 @@ struct ServerInput: Sendable {
     get.requests.apply(to: &request)
     request.take(object, store.credentials, store.keySource)
     request.maximumSize = Int64(S3ListPage.maximumSize)
-    let (file, _) = try await fetch(request, "\(place.address): ", manager, clock)
-    do {
-      let body = try file.read(0, S3ListPage.maximumSize)
-      return try S3ListPage(body, below: place.prefix, after: token)
-    } catch let error as TransferError {
-      throw error.prefixed("\(place.address): ")
+    var retries = 0
+    while true {
+      let (file, _) = try await fetch(request, "\(place.address): ", manager, clock)
+      do {
+        let body = try file.read(0, S3ListPage.maximumSize)
+        return try S3ListPage(body, below: place.prefix, after: token)
+      } catch let error as TransferError {
+        // What ends with the connection may be cut off.
+        guard error.isRetryable, retries < min(request.retry.retries, Self.mostRetries) else {
+          throw error.prefixed("\(place.address): ")
+        }
+        retries += 1
+        try await clock.sleep(until: clock.now + .seconds(retries))
+      }
     }
   }
 

@@ -8,9 +8,9 @@ struct UploadSources: Sendable {
     let sent: UploadRequest.Source
     /// Below the address, its own name last.
     let names: [String]
-    /// The directory of the arguments that it was found in, and which file it was; nil for an
-    /// argument itself.
-    var listed: (directory: String, identity: FileIdentity?)?
+    /// The directory of the arguments that it was found in, unless a link leads there, and which
+    /// file it was; nil for an argument itself.
+    var listed: (directory: String?, identity: FileIdentity?)?
 
     /// Makes the upload send it, and no other file.
     func apply(to upload: inout UploadRequest) {
@@ -27,14 +27,17 @@ struct UploadSources: Sendable {
   private let makesDirectories: Bool
   /// Whether two files may have the same name below the address. In one directory they cannot.
   let mayMeet: Bool
+  /// What the directories have that is not sent.
+  private(set) var leftOut = UploadTree.LeftOut()
 
   /// - Parameters:
   ///   - isCollection: whether each file keeps its name below the address.
+  ///   - links: what is done with those in directories; without it they are left out.
   ///   - input: the open descriptor that is sent instead; nil for files.
   /// - Throws: for a directory that cannot be sent that way, or not as a whole.
   init(
     _ files: ArraySlice<String>, by method: UploadRequest.Method, isCollection: Bool,
-    _ input: Int32?, _ sources: CommandSources
+    _ links: UploadTree.Links?, _ input: Int32?, _ sources: CommandSources
   ) throws(UsageError) {
     let kind = method.uploadProtocol
     isInput = input != nil
@@ -45,7 +48,7 @@ struct UploadSources: Sendable {
     }
     var names: Set<String> = []
     for argument in files {
-      let tree = try sources.tree(argument)
+      let tree = try sources.tree(argument, links ?? .skip)
       arguments.append((argument, tree))
       guard let tree else {
         names.insert(argument.lastPathName ?? "")
@@ -58,8 +61,11 @@ struct UploadSources: Sendable {
         )
       }
       guard tree.contains(where: { !$0.isDirectory || kind.makesDirectories }) else {
-        throw UsageError("\(argument): there is no file in it")
+        let hasLinks = tree.leftOut.links.count > 0
+        let advice = hasLinks ? ", but a symbolic link; --links follow sends what it leads to" : ""
+        throw UsageError("\(argument): there is no file in it\(advice)")
       }
+      leftOut.add(tree.leftOut)
     }
     mayMeet = files.count > 1 && (names.count < files.count || names.contains(""))
   }
@@ -94,7 +100,8 @@ struct UploadSources: Sendable {
     let names = entry.names + (entry.isDirectory ? [""] : [])
     return Source(
       sent: .file(directory.appendingPath(names.joined(separator: "/"))),
-      names: Self.names(above: directory) + names, listed: (directory, entry.identity))
+      names: Self.names(above: directory) + names,
+      listed: (entry.isLinked ? nil : directory, entry.identity))
   }
 }
 

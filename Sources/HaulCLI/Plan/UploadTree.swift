@@ -10,11 +10,17 @@ package struct UploadTree: Sendable {
     package var isDirectory = false
     /// Which file or directory it was.
     package var identity: FileIdentity?
+    /// Whether it was found through a symbolic link, so that it may be outside of the directory.
+    package var isLinked = false
 
-    package init(_ names: [String], isDirectory: Bool = false, _ identity: FileIdentity? = nil) {
+    package init(
+      _ names: [String], isDirectory: Bool = false, _ identity: FileIdentity? = nil,
+      isLinked: Bool = false
+    ) {
       self.names = names
       self.isDirectory = isDirectory
       self.identity = identity
+      self.isLinked = isLinked
     }
   }
 
@@ -29,6 +35,8 @@ package struct UploadTree: Sendable {
   /// Each begins with a whole entry.
   fileprivate var chunks: [[UInt8]] = []
   private var previous = Previous()
+  /// What was found and is no entry.
+  package var leftOut = LeftOut()
 
   package init() {}
 
@@ -50,11 +58,12 @@ package struct UploadTree: Sendable {
     chunks[chunk].append(number: UInt64(path.count - shared))
     chunks[chunk] += path[shared...]
     previous.path = path
-    guard let identity = entry.identity else { return chunks[chunk].append(Self.isUnknown) }
+    let link = entry.isLinked ? Self.isLinked : 0
+    guard let identity = entry.identity else { return chunks[chunk].append(Self.isUnknown | link) }
     if identity.device == previous.device {
-      chunks[chunk].append(Self.isOfSameDevice)
+      chunks[chunk].append(Self.isOfSameDevice | link)
     } else {
-      chunks[chunk].append(Self.isOfOtherDevice)
+      chunks[chunk].append(Self.isOfOtherDevice | link)
       chunks[chunk].append(number: identity.device)
       previous.device = identity.device
     }
@@ -64,6 +73,8 @@ package struct UploadTree: Sendable {
   /// What is known of which file an entry was.
   fileprivate static let (isUnknown, isOfSameDevice, isOfOtherDevice): (UInt8, UInt8, UInt8) =
     (0, 1, 2)
+  /// Added to it.
+  fileprivate static let isLinked: UInt8 = 4
 }
 
 extension UploadTree: Sequence {
@@ -87,8 +98,10 @@ extension UploadTree: Sequence {
         entry.isDirectory = true
         entry.names.removeLast()  // nothing follows the slash
       }
-      let known = tree.chunks[chunk][position]
+      var known = tree.chunks[chunk][position]
       position += 1
+      entry.isLinked = known & UploadTree.isLinked != 0
+      known &= ~UploadTree.isLinked
       guard known != UploadTree.isUnknown else { return entry }
       if known == UploadTree.isOfOtherDevice { previous.device = number() }
       entry.identity = FileIdentity(device: previous.device ?? 0, inode: number())

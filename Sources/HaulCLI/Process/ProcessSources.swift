@@ -38,7 +38,7 @@ extension CommandSources {
           return passwords[user]
         }
       },
-      tree: { (path) throws(UsageError) in try UploadTree.read(path) },
+      tree: { (path, links) throws(UsageError) in try UploadTree.read(path, links) },
       // What the program itself has opened by now is closed in the programs that it starts.
       isOpen: {
         fcntl($0, F_GETFD) & FD_CLOEXEC == 0 && fcntl($0, F_GETFL) & O_ACCMODE != O_WRONLY

@@ -17,6 +17,8 @@ struct ForegroundSession {
   var usesCache = false
   /// Nil without one.
   var manifest: RunManifest?
+  /// Why the run is no success although its transfers are; nil for none.
+  var problem: String?
   let context: ProcessContext
 
   /// Runs until all transfers have ended or were stopped, within the limits of the process.
@@ -33,6 +35,7 @@ struct ForegroundSession {
         if !output.quiet {
           await OutputStream.warn("all files are complete, by \(manifest.name)")
         }
+        if let problem { return await OutputStream.fail(problem) }
         return .completed
       }
       return await session.run(until: signals.interruptions, recorder)
@@ -136,6 +139,7 @@ struct ForegroundSession {
     } catch {
       await console.refuse(Messages.usage(error.message), with: status(of: error))
     }
+    if let problem { await console.refuse(Messages.usage(problem)) }
     return await console.end()
   }
 

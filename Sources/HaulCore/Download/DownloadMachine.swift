@@ -158,7 +158,8 @@ package struct DownloadMachine: Sendable {
     self.rules = rules
     self.now = now
     naming = rules.learnsName ? .awaited : .known
-    ranges = RangeSupport(isPossible: !rules.request.decodesContent)
+    ranges = RangeSupport(
+      isPossible: !rules.request.decodesContent && !rules.request.hasNoRanges)
     meter = ConnectionMeter(remembered: rules.rememberedConnections)
     attempts = DownloadAttempts(
       rules.request.retry, isAttended: rules.isAttended, now: now, using: &rng)

@@ -95,6 +95,8 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
   package var isOfClient: Bool { roots != nil }
   /// Whether a client over TCP has set all header fields of a download of the owner.
   package var hasFieldsOfClient = false
+  /// Whether no range is requested. A refusal counts at once: it cannot be that of a range.
+  package var hasNoRanges = false
   /// When a failed attempt is retried.
   public var retry = RetryPolicy()
   /// The region of the S3 store whose object it is: then an access key signs the requests, which is

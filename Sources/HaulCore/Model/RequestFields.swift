@@ -33,6 +33,7 @@ extension DownloadRequest {
       as: .sorted, missing: [], isOfSource: true),
     .init(\.roots, stored: "roots", missing: nil),
     .init(\.hasFieldsOfClient, stored: "hasFieldsOfClient", missing: false),
+    .init(\.hasNoRanges, stored: "hasNoRanges", missing: false),
     .init(\.retry.retries, "retries", .count, stored: "retries", missing: 8),
     .init(
       \.retry.maximumTimeWithoutProgress, "maximum_retry_time", .seconds,

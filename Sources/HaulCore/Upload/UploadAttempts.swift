@@ -146,7 +146,12 @@ extension TransferError {
   }
 
   /// The same, if it answers a question: what a server cannot say now (5xx), it may say later.
-  var ofQuestion: TransferError { status ?? 0 >= 500 && !isRetryable ? retryable : self }
+  var ofQuestion: TransferError {
+    guard let status, status >= 500 else { return self }
+    return (isRetryable ? self : retryable).changing {
+      $0.fact += " to the question what it has there"
+    }
+  }
 
   /// The same for good, with this advice.
   func advising(_ advice: String) -> TransferError {

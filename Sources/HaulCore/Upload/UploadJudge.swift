@@ -83,12 +83,20 @@ package struct UploadJudge: Sendable {
       let refused = error(.unauthorized, head, text)
       return remedy.map { refused.remedied(by: $0) } ?? refused
     case 403: return error(.forbidden, head, "uploading there is forbidden")
-    case 404, 410: return error(.notFound, head, "check the address")
+    // Many servers answer so where 409 is meant.
+    case 404, 410:
+      let isPut = [.put, .resumable].contains(request.method)
+      return error(
+        .notFound, head, "check the address" + (isPut ? "; \(missingDirectory(request))" : ""))
     case 405, 501:
       let name = request.method.uploadProtocol.name
-      return error(.httpStatus, head, "it does not accept \(name) there")
+      let others =
+        [.put, .resumable].contains(request.method)
+        ? ", or upload in another way: dav+https://, s3:// or --method post" : ""
+      return error(
+        .httpStatus, head, "it does not accept \(name) there: check the address\(others)")
     case 407: return error(.proxy, head, "the proxy requires credentials")
-    case 409: return error(.httpStatus, head, "does the directory exist there?")
+    case 409: return error(.httpStatus, head, missingDirectory(request))
     // A file is sent with its length (RFC 9110, section 15.5.12).
     case 411 where request.source.files.isEmpty:
       return error(
@@ -97,13 +105,27 @@ package struct UploadJudge: Sendable {
     case 412: return unmet(head, request)
     case 413: return error(.tooLarge, head, "the file is too large for it")
     case 415: return error(.httpStatus, head, "it does not accept this type of file")
-    case 423: return error(.httpStatus, head, "the file is locked there", isRetryable: true)
+    case 423:
+      return error(
+        .httpStatus, head, "the file is locked there: unlock it, or wait until the lock ends",
+        isRetryable: true)
     case 429: return error(.rateLimited, head, "try again later", isRetryable: true)
     // 520 to 527 are those of a content delivery network whose origin fails.
     case 408, 425, 500, 502, 503, 504, 520...527:
       return error(.httpStatus, head, "try again later", isRetryable: true)
-    case 507: return error(.httpStatus, head, "it has no room for the file")
+    case 507:
+      return error(
+        .httpStatus, head, "it has no room for the file: free space there, or get a larger quota")
     default: return error(.httpStatus, head, "the file was not taken")
+    }
+  }
+
+  /// What 409 mostly means (RFC 4918, section 9.7.1).
+  private func missingDirectory(_ request: UploadRequest) -> String {
+    let what = "a directory above it may be missing there: make it first"
+    switch request.method {
+    case .put, .resumable: return what + ", or upload by WebDAV (dav+https://), which makes it"
+    case .post, .tus, .webDAV, .s3: return what
     }
   }
 

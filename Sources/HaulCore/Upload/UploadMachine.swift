@@ -131,6 +131,8 @@ package struct UploadMessage: Sendable, Hashable {
   package var sendsStream = false
   /// Whether the upload can go on without an answer, which is then not waited for as long.
   package var isOptional = false
+  /// Whether it only makes the upload to which the bytes go later.
+  package var isCreation = false
 
   package init(
     _ method: String, _ url: ResourceURL, fields: HeaderFields, range: ByteRange? = nil
@@ -143,8 +145,7 @@ package struct UploadMessage: Sendable, Hashable {
 
   /// Whether the server may need minutes to answer: it checks, copies or joins what it was sent.
   package var takesLong: Bool {
-    range.map { !$0.isEmpty } ?? false || pieces != nil || body != nil || sendsStream
-      || method == "MOVE"
+    range != nil && !isCreation || pieces != nil || body != nil || sendsStream || method == "MOVE"
   }
 }
 

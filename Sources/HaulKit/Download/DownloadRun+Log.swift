@@ -16,6 +16,17 @@ extension Engine {
     logger.debug(
       "answer \(head.status) \(head.version) from \(origin)\(head.url.redacted)",
       metadata: metadata)
+    logUncheckedDigests(in: head, metadata)
+  }
+
+  /// Says what a server states of the content, and nothing here compares.
+  func logUncheckedDigests(in head: ResponseHead, _ metadata: Logger.Metadata) {
+    guard logger.logLevel <= .debug, (200..<300).contains(head.status) else { return }
+    let names = UncheckedDigests.names(in: head.headers)
+    guard !names.isEmpty else { return }
+    logger.debug(
+      "the server states a digest that is not checked: \(names.joined(separator: ", "))",
+      metadata: metadata)
   }
 }
 

@@ -106,6 +106,8 @@ extension Engine {
     logger.debug(
       "answer \(head.status) \(head.version) to \(message.method) for \(upload.url.redacted)",
       metadata: Self.metadata(message, id))
+    // What it says when it takes a part is compared, or of no use.
+    if message.method == "HEAD" { logUncheckedDigests(in: head, Self.metadata(message, id)) }
   }
 
   private static func metadata(_ message: UploadMessage, _ id: TransferID?) -> Logger.Metadata {

@@ -15,7 +15,7 @@ import Testing
   ) throws -> [UploadRequest] {
     let sources = CommandSources(
       environment: environment, read: { (path, _) throws(UsageError) in files[path] },
-      tree: { (path) throws(UsageError) in path.hasPrefix("d") ? tree : nil })
+      tree: { (path, _) throws(UsageError) in path.hasPrefix("d") ? tree : nil })
     guard let plan = try Invocation.plan(["put"] + arguments, from: sources) as? PutPlan else {
       throw UsageError("that is not a put")
     }

@@ -159,6 +159,23 @@ import Testing
     }
   }
 
+  @Test func `A list that is not there is asked for once in a run`() async throws {
+    let files = ["/a/1.bin", "/b/2.bin", "/a/3.bin"]
+    let resources = files.map { CommandFixture.file($0, length: Self.length) }
+    try await CommandFixture.with(resources) { fixture in
+      let result = try await fixture.haul(
+        ["get", "-d", "out", "--checksum-from", "auto"] + files.map { fixture.server.url($0) })
+      #expect(result.status == 0, "\(result.errors)")
+      let none = "no list of digests was found beside \(fixture.server.url("/a/1.bin"))"
+      #expect(result.errors.contains("\(none), nor beside 2 others"), "\(result.errors)")
+      let asked = fixture.server.snapshot.requests.map(\.target).filter { !$0.contains(".bin") }
+      #expect(asked.contains("/a/SHA256SUMS") && asked.contains("/b/SHA256SUMS"))
+      #expect(asked.count == Set(asked).count, "\(asked)")
+      let own = fixture.server.snapshot.requests.filter { $0.target == "/a/3.bin.sha256" }
+      #expect(own.count == 1)
+    }
+  }
+
   @Test func `A server that cannot say whether there is a list ends the run`() async throws {
     let lists = [("/busy.bin", 503), ("/locked.bin", 401), ("/hidden.bin", 403)]
     let resources = lists.flatMap { name, status in

@@ -52,6 +52,31 @@ extension ManifestRuns {
     }
   }
 
+  @Test func `What a run left that was killed while it fetched the manifest is deleted`()
+    async throws
+  {
+    try await with { (fixture) async throws in
+      let environment = [
+        "AWS_ENDPOINT_URL_S3": fixture.server.origin, "AWS_ACCESS_KEY_ID": "id",
+        "AWS_SECRET_ACCESS_KEY": "secret/+", "XDG_STATE_HOME": fixture.path("state"),
+      ]
+      let get = ["get", "-i", "list.txt", "-d", "out", "--manifest", "s3://bucket/m.jsonl"]
+      #expect(try await fixture.haul(get, environment: environment).status == 0)
+      let left = ["a-1.haul.part", "a-1.haul.journal", "a-1.lock", "a-2", "b-3.haul.part"]
+      // The lines of another manifest, and a run that is at work.
+      let kept = ["b-4-10", "b-5.haul.part", "b-5.lock"]
+      for name in left + kept {
+        try Data().write(to: URL(filePath: fixture.path("state/haul/manifests/\(name)")))
+      }
+      let lock = open(fixture.path("state/haul/manifests/b-5.lock"), O_RDWR)
+      defer { close(lock) }
+      #expect(lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0)
+      let again = try await fixture.haul(get, environment: environment)
+      #expect(again.status == 0, "\(again.errors)")
+      #expect(try fixture.names("state/haul/manifests").sorted() == kept.sorted())
+    }
+  }
+
   @Test func `An object that is no manifest stays as it is`() async throws {
     try await with { (fixture) async throws in
       let environment = [
@@ -104,6 +129,35 @@ extension ManifestRuns {
       try Data(bytes).write(to: URL(filePath: fixture.path("m.jsonl")))
       let both = try await fixture.haul(["manifest", "m.jsonl"])
       #expect(both.output.contains(" 2 complete"), "\(both.output)")
+    }
+  }
+
+  @Test func `A target of two addresses in a store is a conflict, as a path is`() async throws {
+    try await with { (fixture) async throws in
+      let environment = [
+        "AWS_ENDPOINT_URL_S3": fixture.server.origin, "AWS_ACCESS_KEY_ID": "id",
+        "AWS_SECRET_ACCESS_KEY": "secret/+", "XDG_STATE_HOME": fixture.path("state"),
+      ]
+      // As two tasks of a job with one key.
+      for name in ["a.bin", "b.bin"] {
+        let get = ["get", fixture.server.url("/\(name)"), "-o", "s3://bucket/x"]
+        let result = try await fixture.haul(
+          get + ["--manifest", "m/\(name).jsonl"], environment: environment)
+        #expect(result.status == 0, "\(result.errors)")
+      }
+      let sum = try await fixture.haul(["manifest", "m"])
+      #expect(sum.status == 1)
+      #expect(
+        sum.output.hasPrefix("2 files: 1 complete (39.1 KiB), 1 failed\n1  name-conflict\n"))
+      #expect(sum.output.contains("has the same target, "), "\(sum.output)")
+      // Where the server names what it gets, files share an address.
+      let lines = try ["a", "b"].map { name in
+        let line = try fixture.contents("m/\(name).bin.jsonl")
+        return String(decoding: line, as: UTF8.self)
+          .replacing(#""exclusive":true"#, with: #""exclusive":false"#)
+      }
+      try Data(lines.joined().utf8).write(to: URL(filePath: fixture.path("shared.jsonl")))
+      #expect(try await fixture.haul(["manifest", "shared.jsonl"]).status == 0)
     }
   }
 

@@ -176,7 +176,9 @@ import Testing
   }
 
   @Test
-  func `a directory goes with all that is in it; a symbolic link in it is refused`() async throws {
+  func `a directory goes with all that is in it; a link that is left out is no success`()
+    async throws
+  {
     let collection = FaultScript.Resource("/dav/", length: 0).with { $0.service = .webDAV }
     try await CommandFixture.with([collection]) { fixture in
       for directory in ["d/a b", "d/e"] {
@@ -198,11 +200,54 @@ import Testing
       #expect(made.contains("/dav/d/e/"))
       try FileManager.default.createSymbolicLink(
         atPath: fixture.path("d/link"), withDestinationPath: "f")
-      let count = fixture.server.snapshot.requests.count
-      let refused = try await fixture.haul(["put", "d/", address])
-      #expect(refused.status == 2)
-      #expect(refused.errors.contains("d/link is a symbolic link"))
-      #expect(fixture.server.snapshot.requests.count == count)
+      let incomplete = try await fixture.haul(["put", "-q", "-r", "d", "\(address)a/"])
+      #expect(incomplete.status == 1)
+      #expect(
+        incomplete.errors.hasPrefix("haul: d/link: a symbolic link was left out; --links follow"),
+        "\(incomplete.errors)")
+      let asked = try await fixture.haul(["put", "--links", "skip", "d", "\(address)b/"])
+      #expect(asked.status == 0 && asked.errors.contains("d/link"), "\(asked.errors)")
+      for place in ["a", "b"] {
+        #expect(
+          fixture.server.files(below: "/dav/\(place)/") == [
+            "/dav/\(place)/d/f": Self.content, "/dav/\(place)/d/a%20b/%C3%BC": Self.content,
+          ])
+      }
+    }
+  }
+
+  @Test func `links are followed on request, also out of the directory, but not in a circle`()
+    async throws
+  {
+    let collection = FaultScript.Resource("/dav/", length: 0).with { $0.service = .webDAV }
+    try await CommandFixture.with([collection]) { fixture in
+      for directory in ["d/e", "outside/empty"] {
+        try FileManager.default.createDirectory(
+          atPath: fixture.path(directory), withIntermediateDirectories: true)
+      }
+      for name in ["d/f", "outside/g"] {
+        try Data(Self.content).write(to: URL(filePath: fixture.path(name)))
+      }
+      for (name, target) in [("d/one", "f"), ("d/all", "../outside")] {
+        try FileManager.default.createSymbolicLink(
+          atPath: fixture.path(name), withDestinationPath: target)
+      }
+      let address = "dav+\(fixture.server.url("/dav/"))"
+      let result = try await fixture.haul(["put", "--links", "follow", "d", address])
+      #expect(result.status == 0, "\(result.errors)")
+      #expect(
+        fixture.server.files(below: "/dav/") == [
+          "/dav/d/f": Self.content, "/dav/d/one": Self.content, "/dav/d/all/g": Self.content,
+        ])
+      let made = fixture.server.snapshot.requests.filter { $0.method == "MKCOL" }.map(\.path)
+      #expect(made.contains("/dav/d/all/empty/"))
+      for (name, target) in [("d/e/up", ".."), ("d/none", "nothing")] {
+        try FileManager.default.createSymbolicLink(
+          atPath: fixture.path(name), withDestinationPath: target)
+      }
+      let lost = try await fixture.haul(["put", "--links", "follow", "d", address])
+      #expect(lost.status == 1)
+      #expect(lost.errors.contains("2 links cannot be followed, such as d/e/up; left out"))
     }
   }
 

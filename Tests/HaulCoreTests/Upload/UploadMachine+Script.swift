@@ -12,14 +12,14 @@ extension UploadMachine {
 
 /// An answer after so many bytes of the body.
 func answer(
-  _ status: Int, _ fields: [(String, String)] = [], body: String = "", sent: Int64 = 100,
-  part: Int = 0
+  _ status: Int, _ fields: [(String, String)] = [], body: String = "", isWhole: Bool = true,
+  sent: Int64 = 100, part: Int = 0
 ) throws -> UploadEvent {
   .answered(
     UploadAnswer(
       ResponseHead(
         status: status, headers: HeaderFields(fields), url: try ResourceURL("http://h.example/f")),
-      body: Array(body.utf8), sent: sent, part: part, wallSeconds: 1_700_000_000))
+      body: Array(body.utf8), isWhole: isWhole, sent: sent, part: part, wallSeconds: 1_700_000_000))
 }
 
 /// How the upload ended, if it failed.

@@ -22,6 +22,8 @@ final class FakeS3: Transport {
     case lost
     /// It has its effect, but the answer is lost.
     case answerLost
+    /// The same, but only the end of its body is.
+    case cut
     case answer(Int, String)
     /// A byte of the body arrives changed.
     case damaged
@@ -98,6 +100,10 @@ final class FakeS3: Transport {
     case .answerLost:
       _ = perform(request, message)
       throw lost
+    case .cut:
+      let whole = perform(request, message)
+      return SendResponse(
+        head: whole.head, body: whole.body.dropLast(whole.body.count / 2), isWhole: false)
     case .damaged:
       var damaged = request
       damaged.body[0] ^= 1

@@ -70,6 +70,30 @@ import Testing
     }
   }
 
+  private static func isCreation(_ request: FakeS3.Request) -> Bool {
+    request.method == "POST" && request.names == ["uploads"]
+  }
+
+  @Test func `Answers to the creation that are cut off leave no upload`() async throws {
+    // The search for the lost upload is cut off once, too.
+    let isCut = NIOLockedValueBox(false)
+    let store = FakeS3 { request, state in
+      if Self.isCreation(request), state.uploadCount == 0 { return .cut }
+      guard request.names.contains("prefix") else { return nil }
+      return isCut.withLockedValue { isCut in
+        defer { isCut = true }
+        return isCut ? nil : .cut
+      }
+    }
+    let outcome = try await upload(Self.source(2 * Self.window), to: store, Self.disk())
+    #expect(outcome.result?.bytes == Int64(2 * Self.window))
+    #expect(store.snapshot.uploads.isEmpty)
+    let never = FakeS3 { request, _ in Self.isCreation(request) ? .cut : nil }
+    let failed = try await upload(Self.source(2 * Self.window), to: never, Self.disk())
+    #expect(failed.error?.code == .connectionLost)
+    #expect(never.snapshot.uploads.isEmpty)
+  }
+
   @Test(arguments: [0, 1, window, window + 1, 2 * window, (2 * window) + 1])
   func `The store has the bytes, and no unfinished upload`(length: Int) async throws {
     let (store, disk) = (FakeS3(), Self.disk())

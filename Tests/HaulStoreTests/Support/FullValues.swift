@@ -44,6 +44,7 @@ func fullDownload() throws -> DownloadRequest {
   download.allowInsecure = true
   download.creationMask = 0o027
   (download.roots, download.region, download.hasFieldsOfClient) = (["/d"], "r", true)
+  download.hasNoRanges = true
   download.keySource = S3KeySource(.container, region: "r")
   download.bearerFile = "/token"
   download.trustedRedirectHosts = ["b.example", "a.example"]

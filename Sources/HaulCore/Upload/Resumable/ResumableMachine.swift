@@ -159,8 +159,11 @@ package struct ResumableMachine: UploadMachine, StatefulUpload {
 
   private mutating func create() -> [UploadCommand] {
     let length = extent.length.map { [("Upload-Length", "\($0)")] } ?? []
-    return send(
-      .creating, "PUT", request.url, [("Upload-Complete", "?0")] + length, range: 0..<0)
+    state = .creating
+    var message = Self.message(
+      "PUT", request.url, request, version, [("Upload-Complete", "?0")] + length, range: 0..<0)
+    message.isCreation = true
+    return [.send(message)]
   }
 
   private mutating func ask() -> [UploadCommand] { send(.asking(), "HEAD") }

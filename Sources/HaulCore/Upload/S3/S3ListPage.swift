@@ -11,12 +11,15 @@ package struct S3ListPage: Sendable, Hashable {
   /// - Parameters:
   ///   - prefix: that was asked for.
   ///   - token: that asked for this page; nil for the first one.
-  /// - Throws: `protocol-violation` for what cannot be read, and for a list without an end.
+  /// - Throws: `protocol-violation` for what cannot be read, and for a list without an end; another
+  ///   answer may be better if it can be retried, because that is no document, or half of one.
   package init(
     _ body: [UInt8], below prefix: String, after token: String? = nil
   ) throws(TransferError) {
-    guard let root = XMLElement(document: body), root.isAnswer("ListBucketResult") else {
-      throw TransferError(.protocolViolation, "the store's list of objects cannot be read")
+    let root = XMLElement(document: body)
+    guard let root, root.isAnswer("ListBucketResult") else {
+      throw TransferError(
+        .protocolViolation, "the store's list of objects cannot be read", isRetryable: root == nil)
     }
     // Some stores ignore that keys were asked for in a form that may have any byte.
     let isEncoded = root["EncodingType"]?.lowercased() == "url"

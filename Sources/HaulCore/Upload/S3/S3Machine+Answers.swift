@@ -48,7 +48,9 @@ extension S3Machine {
   }
 
   private mutating func creationRefused(_ answer: UploadAnswer) -> [UploadCommand] {
-    messages.dropChecksums(after: answer).map { [$0] + create() } ?? refused(answer)
+    if let report = messages.dropChecksums(after: answer) { return [report] + create() }
+    // A gateway may have answered in place of the store.
+    return answer.head.status >= 500 ? creationFailed(error(of: answer)) : refused(answer)
   }
 
   /// Why the store refuses. A wrong clock is set, and the request is sent again.
@@ -62,8 +64,9 @@ extension S3Machine {
   private static let longestUploadID = 8 << 10
 
   private mutating func created(_ answer: UploadAnswer) -> [UploadCommand] {
-    guard let root = XMLElement(document: answer.body), root.isAnswer("InitiateMultipartUpload"),
-      let upload = root["UploadId"], (1...Self.longestUploadID).contains(upload.utf8.count)
+    guard let root = answer.document else { return creationFailed(.cutOff) }
+    guard root.isAnswer("InitiateMultipartUpload"), let upload = root["UploadId"],
+      (1...Self.longestUploadID).contains(upload.utf8.count)
     else {
       return fail(
         .protocolViolation,
@@ -90,7 +93,7 @@ extension S3Machine {
   private mutating func found(
     _ answer: UploadAnswer, after marker: Int, beside known: [S3PartList.Part]
   ) -> [UploadCommand] {
-    guard let page = S3PartList(answer.body) else {
+    guard answer.isWhole, let page = S3PartList(answer.body) else {
       let unreadable = TransferError(
         .protocolViolation, "the server's list of parts is unreadable", isRetryable: true)
       return failed(unreadable)
@@ -154,7 +157,7 @@ extension S3Machine {
       return partFailed(answer.part, untagged)
     }
     var verified: [UploadCommand] = []
-    if let found = answer.head.headers[S3Messages.checksumField],
+    if let found = answer.head.headers.single(S3Messages.checksumField),
       let checksum = parts.checksum(of: answer.part)
     {
       guard found == checksum.base64 else {
@@ -211,7 +214,7 @@ extension S3Machine {
 
   /// The answer to the completion: a success may still have an error in its body.
   private mutating func completed(_ answer: UploadAnswer) -> [UploadCommand] {
-    let root = XMLElement(document: answer.body)
+    let root = answer.document
     if answer.head.status == 200, let root, root.isAnswer("CompleteMultipartUpload") {
       return made(root)
     }
@@ -238,10 +241,7 @@ extension S3Machine {
     guard answer.head.status == 200, failure.code == nil else {
       return refused(answer)
     }
-    let cutOff = TransferError(
-      .connectionLost, "the server's answer is cut off, or not that of an S3 store", status: 200,
-      isRetryable: true)
-    return failed(cutOff)
+    return failed(.cutOff)
   }
 
   /// The object is made. The store says what its checksum is, or that it is made of these parts. If
@@ -308,7 +308,16 @@ extension HeaderFields {
   }
 }
 
+extension UploadAnswer {
+  /// The document that a store answers with; nil if it is cut off, or none.
+  var document: XMLElement? { isWhole ? XMLElement(document: body) : nil }
+}
+
 extension TransferError {
+  fileprivate static let cutOff = TransferError(
+    .connectionLost, "the server's answer is cut off, or not that of an S3 store", status: 200,
+    isRetryable: true)
+
   fileprivate static func otherChecksum(_ name: String, isRetryable: Bool) -> TransferError {
     TransferError(
       .checksumMismatch, "the server has other bytes than the file: their \(name) differs",

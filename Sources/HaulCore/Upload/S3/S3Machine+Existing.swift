@@ -9,7 +9,7 @@ extension S3Machine {
   mutating func compareExisting(_ head: ResponseHead) -> [UploadCommand]? {
     let object = S3StoredObject(head)
     guard source.remote == nil, !parts.isStream, object.length == parts.length,
-      messages.describes(head, asFarAsShown: true)
+      !object.contradictsItself, messages.describes(head, asFarAsShown: true)
     else { return nil }
     guard object.algorithms.isEmpty else {
       state = .comparingObject(object)

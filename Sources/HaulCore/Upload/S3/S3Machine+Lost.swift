@@ -15,18 +15,45 @@ extension S3Machine {
     return [.send(messages.create(mark: mark))]
   }
 
+  /// The store may have begun an upload. Another attempt looks for it, and so does another run; but
+  /// no other run continues a stream.
+  mutating func creationFailed(_ error: TransferError) -> [UploadCommand] {
+    let commands = failed(error)
+    guard case .finish(.failed(let last))? = commands.last, parts.isStream, error.hadConnection,
+      let begun
+    else { return commands }
+    errorAfterSearch = last
+    return search(since: begun)
+  }
+
+  /// The answer is cut off, or does not come: once more, as a lost upload costs.
+  /// - Returns: nil if that was tried.
+  mutating func searchAgain() -> [UploadCommand]? {
+    guard !hasSearchedAgain else { return nil }
+    hasSearchedAgain = true
+    switch state {
+    case .searching(let start): return search(since: start)
+    case .examining(let uploads): return examine(uploads)
+    default: return nil
+    }
+  }
+
+  /// What the store does not say stays there.
+  mutating func endSearch() -> [UploadCommand] { errorAfterSearch.map { end($0) } ?? begin() }
+
   /// Asks which uploads of the object there are. If the store does not say it, they stay.
   mutating func search(since start: Double) -> [UploadCommand] {
     begun = nil
-    guard var message = messages.uploads else { return begin() }
+    guard var message = messages.uploads else { return endSearch() }
     message.isOptional = true
     state = .searching(since: start)
     return [.send(message)]
   }
 
   mutating func searched(_ answer: UploadAnswer, since start: Double) -> [UploadCommand] {
-    guard (200..<300).contains(answer.head.status), let list = S3UploadList(answer.body) else {
-      return begin()
+    guard (200..<300).contains(answer.head.status) else { return endSearch() }
+    guard answer.isWhole, let list = S3UploadList(answer.body) else {
+      return searchAgain() ?? endSearch()
     }
     // By the clock of the store, which names the times, and may be a little wrong.
     let date = answer.head.headers["Date"].flatMap { HTTPDate($0, now: answer.wallSeconds) }
@@ -41,7 +68,7 @@ extension S3Machine {
 
   /// Asks for the parts of the first upload. One that has any is that of another run.
   mutating func examine(_ uploads: [String]) -> [UploadCommand] {
-    guard let first = uploads.first else { return begin() }
+    guard let first = uploads.first else { return endSearch() }
     var message = messages.list(PercentCoding.component(first), after: 0)
     message.isOptional = true
     state = .examining(uploads)
@@ -50,7 +77,9 @@ extension S3Machine {
 
   mutating func examined(_ answer: UploadAnswer, _ uploads: [String]) -> [UploadCommand] {
     let rest = Array(uploads.dropFirst())
-    guard (200..<300).contains(answer.head.status), let first = uploads.first,
+    let isSuccess = (200..<300).contains(answer.head.status)
+    if isSuccess, answer.document == nil, let commands = searchAgain() { return commands }
+    guard isSuccess, let first = uploads.first,
       S3PartList(answer.body)?.parts.isEmpty == true
     else { return examine(rest) }
     var message = messages.message(

@@ -62,6 +62,10 @@ package struct S3Machine: UploadMachine, StatefulUpload {
   var hasSetClock = false
   /// Whether the store did not answer in time what it has, last.
   var hasAskedInVain = false
+  /// Whether the search for lost uploads was repeated: once in a run.
+  var hasSearchedAgain = false
+  /// Why the run ends once that search has ended; nil: the upload goes on after it.
+  var errorAfterSearch: TransferError?
   /// Whether the answer to a file that is one object has proved that the store has its bytes.
   var isProvenObject = false
   package var attempts: UploadAttempts
@@ -145,7 +149,9 @@ package struct S3Machine: UploadMachine, StatefulUpload {
     // It stays on the store, and its record here: a later run deletes it.
     case (.aborting(let end?), .failed): return finish(end)
     case (.asking, .failed(let error, _, _)): return askedInVain(error)
-    case (.searching, .failed), (.examining, .failed), (.discarding, .failed): return begin()
+    case (.creating, .failed(let error, _, _)): return creationFailed(error)
+    case (.searching, .failed), (.examining, .failed): return searchAgain() ?? endSearch()
+    case (.discarding, .failed): return endSearch()
     case (.confirming(let doubt), .failed) where doubt.isOptional:
       return conclude(doubt, holds: nil)
     // The store has said that it made the object.

@@ -6,6 +6,8 @@ struct S3StoredObject: Sendable, Hashable {
   let length: Int64?
   /// The checksums that it has computed, or checked, of the whole object.
   private(set) var stated: [Checksum] = []
+  /// Whether it states two different checksums of one kind, of which none can be believed.
+  let contradictsItself: Bool
   /// The entity tag, if it may be the MD5 of the object.
   private var tag: Checksum?
   /// Whether a tag that is another MD5 is that of other bytes: not if a key of the user, or of a
@@ -36,6 +38,9 @@ struct S3StoredObject: Sendable, Hashable {
       (1...Int(S3Parts.maximumCount)).contains(count)
     {
       ofParts = PartsTag(md5: md5, count: count)
+    }
+    contradictsItself = Self.fields.contains { field in
+      headers[field.name] != nil && headers.single(field.name) == nil
     }
     // That of an object in parts may be a checksum of checksums.
     let type = headers[S3Messages.checksumType]?.uppercased()

@@ -20,8 +20,15 @@ struct XMLElement: Hashable, Sendable {
     (self.name, self.text, self.children) = (name, text, children)
   }
 
-  /// The text of the first child of that name.
-  subscript(name: String) -> String? { children.first { $0.name == name }?.text }
+  /// The text of the child of that name; nil if there are several that differ.
+  subscript(name: String) -> String? {
+    var text: String?
+    for child in children where child.name == name {
+      guard text?.isByteEqual(child.text) ?? true else { return nil }
+      text = child.text
+    }
+    return text
+  }
 
   /// Whether it is the answer to this call: `ListPartsResult`, or with another end in some stores.
   func isAnswer(_ call: String) -> Bool { name.hasBytePrefix(call) }

@@ -26,7 +26,9 @@ struct TusMessages: Sendable {
   func create(length: Int64?, isPart: Bool) -> UploadMessage {
     let length = length.map { ("Upload-Length", "\($0)") } ?? ("Upload-Defer-Length", "1")
     let own = isPart ? ("Upload-Concat", "partial") : ("Upload-Metadata", metadata)
-    return message("POST", creator, [length, own], range: 0..<0)
+    var message = message("POST", creator, [length, own], range: 0..<0)
+    message.isCreation = true
+    return message
   }
 
   func ask(_ url: ResourceURL, part: Int = 0) -> UploadMessage {

@@ -123,6 +123,22 @@ import Testing
     #expect(try message(busy.handle(.start(nil))).method == "HEAD")
   }
 
+  @Test(arguments: [UploadRequest.IfExists.skip, .update])
+  func `A server that fails at the question is asked again, and then nothing is sent`(
+    ifExists: UploadRequest.IfExists
+  ) throws {
+    var (machine, retries) = (try Self.asking(ifExists), 0)
+    while retried(machine.handle(try answer(500))) != nil {
+      retries += 1
+      #expect(try message(machine.handle(.start(nil))).method == "HEAD")
+      if retries > 20 { break }
+    }
+    #expect(retries == RetryPolicy().retries)
+    var last = try Self.asking(ifExists)
+    let error = retried(last.handle(try answer(500)))
+    #expect(error?.fact == "the server answered 500 to the question what it has there")
+  }
+
   @Test func `A file that another one has replaced since is not replaced`() throws {
     var machine = try Self.asking(.update)
     _ = machine.handle(try Self.file())

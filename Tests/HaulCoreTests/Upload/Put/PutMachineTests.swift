@@ -33,6 +33,17 @@ import Testing
     #expect(machine.handle(try answer(201)) == [])
   }
 
+  @Test func `The answer to an empty file is waited for as long as that to any other`() throws {
+    let request = UploadRequest("/f", to: try ResourceURL(Self.address))
+    for length: Int64 in [0, 100] {
+      var machine = PutMachine(
+        request, length: length, hasRun: false, isAttended: false, now: Instant())
+      #expect(try message(machine.handle(.start(nil))).takesLong)
+      _ = machine.handle(try answer(201))
+      #expect(try !message(machine.handle(.sourceChecked(nil))).takesLong)
+    }
+  }
+
   /// A machine that asks what the server has.
   private func measuring(
     status: Int = 201, _ change: (inout UploadRequest) -> Void = { _ in }
@@ -97,7 +108,19 @@ import Testing
     var first = try machine(hasRun: true)
     _ = first.handle(.start(nil))
     let error = failure(of: first.handle(try answer(409)))
-    #expect(error?.advice == "does the directory exist there?")
+    #expect(error?.advice?.contains("missing there: make it first, or upload by WebDAV") == true)
+  }
+
+  @Test(arguments: [
+    (404, "check the address; a directory above it may be missing"),
+    (405, "check the address, or upload in another way"), (423, "wait until the lock ends"),
+    (501, "check the address, or upload in another way"), (507, "free space there"),
+  ])
+  func `A refusal says what to do`(status: Int, advice: String) throws {
+    var machine = try machine { $0.retry.retries = 0 }
+    _ = machine.handle(.start(nil))
+    let error = failure(of: machine.handle(try answer(status)))
+    #expect(error?.advice?.contains(advice) == true)
   }
 
   @Test(arguments: [

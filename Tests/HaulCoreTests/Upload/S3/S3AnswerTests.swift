@@ -97,6 +97,22 @@ import Testing
     #expect(retried(machine.handle(try answer(200, body: body))) != nil)
   }
 
+  @Test(arguments: [
+    ("", true), ("<InitiateMultipartUploadResult><UploadId>u1</Up", true), ("<?xml", false),
+    (Script.created, false),
+  ])
+  func `An answer to the creation that is cut off is asked for again`(
+    body: String, isWhole: Bool
+  ) throws {
+    var machine = try Script.machine(33 << 20)
+    #expect(try message(machine.handle(.start(nil))).method == "POST")
+    let cut = try answer(200, body: body, isWhole: isWhole)
+    #expect(retried(machine.handle(cut))?.code == .connectionLost)
+    #expect(try message(machine.handle(.start(nil))).method == "POST")
+    let other = try answer(200, body: "<Other><UploadId>u1</UploadId></Other>")
+    #expect(failure(of: machine.handle(other))?.code == .protocolViolation)
+  }
+
   @Test func `Parts that the store lost are listed again`() throws {
     var machine = try Script.completing()
     #expect(retried(machine.handle(try answer(400, body: Script.refusal("InvalidPart")))) != nil)

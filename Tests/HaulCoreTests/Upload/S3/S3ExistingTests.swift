@@ -33,6 +33,21 @@ import Testing
     return try answer(200, fields.compactMap(\.self) + more)
   }
 
+  @Test(arguments: [[1, 2], [2, 1]])
+  func `Of two checksums of one kind in one answer, none counts`(bytes: [UInt8]) throws {
+    let own = try Self.crc(1, .crc64nvme)
+    let fields = try bytes.map {
+      ("x-amz-checksum-crc64nvme", Data(try Self.crc($0, .crc64nvme).bytes).base64EncodedString())
+    }
+    var machine = try Self.asking(.update)
+    let type = ("x-amz-checksum-type", "FULL_OBJECT")
+    var commands = machine.handle(try Self.object("\"t\"", length: 5, type, fields[0], fields[1]))
+    if case .digest(_, part: _, let algorithms)? = commands.last, algorithms.contains(.crc64nvme) {
+      commands = machine.handle(.digested(part: 0, .success([own])))
+    }
+    #expect(!commands.contains(.checkSource))
+  }
+
   private static func crc(_ byte: UInt8, _ algorithm: Checksum.Algorithm) throws -> Checksum {
     try #require(
       Checksum(algorithm, bytes: Array(repeating: byte, count: algorithm.byteCount)))
