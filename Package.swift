@@ -17,7 +17,7 @@ let settings: [SwiftSetting] =
 
 extension Target.Dependency {
   static let argumentParser = product(
-    name: "ArgumentParser", package: "swift-argument-parser")
+    name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Program"]))
   static let asyncHTTPClient = product(name: "AsyncHTTPClient", package: "async-http-client")
   static let collections = product(name: "Collections", package: "swift-collections")
   static let deque = product(name: "DequeModule", package: "swift-collections")
@@ -26,9 +26,12 @@ extension Target.Dependency {
     name: "OrderedCollections", package: "swift-collections")
   static let crypto = product(name: "Crypto", package: "swift-crypto")
   static let cryptoExtras = product(name: "CryptoExtras", package: "swift-crypto")
-  static let grdb = product(name: "GRDB", package: "GRDB.swift")
-  static let hummingbird = product(name: "Hummingbird", package: "hummingbird")
-  static let hummingbirdCore = product(name: "HummingbirdCore", package: "hummingbird")
+  static let grdb = product(
+    name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["Database"]))
+  static let hummingbird = product(
+    name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Program"]))
+  static let hummingbirdCore = product(
+    name: "HummingbirdCore", package: "hummingbird", condition: .when(traits: ["Program"]))
   static let coreMetrics = product(name: "CoreMetrics", package: "swift-metrics")
   static let logging = product(name: "Logging", package: "swift-log")
   static let nioCore = product(name: "NIOCore", package: "swift-nio")
@@ -88,6 +91,12 @@ let package = Package(
     .library(name: "HaulClient", targets: ["HaulClient"]),
     .library(name: "HaulTesting", targets: ["HaulTesting"]),
     .executable(name: "haul", targets: ["haul"]),
+  ],
+  // Who needs the other products only writes `traits: []`, and SwiftPM fetches less.
+  traits: [
+    .trait(name: "Database", description: "HaulStore and HaulCache"),
+    .trait(name: "Program", description: "the command, the daemon, and the tools of the tests"),
+    .default(enabledTraits: ["Database", "Program"]),
   ],
   dependencies: [
     tested("https://github.com/apple/swift-argument-parser", "1.8.2"),

@@ -1,0 +1,3 @@
+#if !Database
+  #error("HaulStore needs the trait Database: .package(…, traits: [\"Database\"])")
+#endif
