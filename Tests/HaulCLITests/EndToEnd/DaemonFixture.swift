@@ -31,14 +31,6 @@ extension DaemonUser {
     return run
   }
 
-  /// Replaces the certificate and the key that `pairOptions` name.
-  func write(_ pair: (certificate: String, key: String)) throws {
-    try write(pair.certificate, to: "c.pem", permissions: 0o644)
-    try write(pair.key, to: "k.pem")
-  }
-
-  var pairOptions: [String] { ["--tls-cert", work.path("c.pem"), "--tls-key", work.path("k.pem")] }
-
   /// Adds a path of the server; its id.
   func add(_ path: String, _ options: String...) async throws -> String {
     let result = try await work.haul(
@@ -75,6 +67,14 @@ struct DaemonFixture: DaemonUser {
 
   var state: String { work.path("s") }
   var environment: [String: String] { ["XDG_STATE_HOME": state] }
+
+  /// Replaces the certificate and the key that `pairOptions` name.
+  func write(_ pair: (certificate: String, key: String)) throws {
+    try write(pair.certificate, to: "c.pem", permissions: 0o644)
+    try write(pair.key, to: "k.pem")
+  }
+
+  var pairOptions: [String] { ["--tls-cert", work.path("c.pem"), "--tls-key", work.path("k.pem")] }
 
   func location() throws -> ControlLocation { try ControlLocation(directory: "\(state)/haul") }
 
