@@ -35,8 +35,8 @@ enum StateTable {
     makes it wait. Any other reason is computed: from other members, the limits, the host and the
     schedule.
 
-    These words are the same everywhere: in `haul list`, whose STATE column begins with one, and may
-    say more behind a colon; in `--state`; in `--json`; and in the interface of the daemon. *Stopping*
+    These words are the same everywhere: in `--state`, in `--json` and in the interface of the daemon.
+    The STATE column of `haul list` begins with one of them; details follow after a colon. *Stopping*
     is one word for all four intents below, and *removed* is in none of them, as the member is gone.
 
     In the tables, a dash means that nothing changes. "A; if X: B" means B if X holds, and A
