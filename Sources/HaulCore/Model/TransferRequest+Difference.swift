@@ -14,7 +14,7 @@ extension TransferRequest {
       return "another file"
     }
     if download?.checksums != other.download?.checksums { return "other checksums" }
-    if fields != other.fields { return "other header fields" }
+    if headers != other.headers { return "other header fields" }
     if group != other.group { return "another group" }
     if settled == other.settled { return nil }
     return kind == .step ? "another program" : "other options"

@@ -163,7 +163,9 @@ extension MemoryStore.State {
     if records[index].storedState.rank != update.storedState.rank { order = nil }
     records[index].storedState = update.storedState
     if let result = update.result {
-      (records[index].result, records[index].ended) = (result, time)
+      // A kilobyte for each of many transfers is too much.
+      records[index].result = result.noting(nil as TransferResponse?)
+      records[index].ended = time
     }
   }
 
@@ -178,7 +180,7 @@ extension MemoryStore.State {
 
   fileprivate mutating func dropDependencies(on ids: Set<TransferID>) {
     for index in records.ids.indices {
-      records[index].request.after.removeAll {
+      records[index].request.dependencies.removeAll {
         if case .transfer(let other) = $0 { ids.contains(other) } else { false }
       }
     }
