@@ -58,7 +58,7 @@ import Testing
   @Test func `Each option is coded as before`() throws {
     let url = try ResourceURL("https://h/x")
     var earlier = Earlier(source: "/d/f", url: url, method: .s3, precondition: .entityTag("\"a\""))
-    (earlier.headers, earlier.rateLimit) = (HeaderFields([("A", "1"), ("a", "2")]), 5000)
+    (earlier.fields, earlier.rateLimit) = (HeaderFields([("A", "1"), ("a", "2")]), 5000)
     (earlier.allowInsecure, earlier.region, earlier.roots) = (true, "r", ["/d"])
     (earlier.retry.retries, earlier.retry.maximumTimeWithoutProgress) = (2, .milliseconds(1500))
     (earlier.listed, earlier.listedIn) = (FileIdentity(device: 1, inode: 2), "/d")
@@ -66,7 +66,7 @@ import Testing
     earlier.bearerFile = "/token"
     var request = UploadRequest("/d/f", to: url)
     (request.method, request.precondition) = (earlier.method, earlier.precondition)
-    (request.headers, request.rateLimit) = (earlier.headers, earlier.rateLimit)
+    (request.headers, request.rateLimit) = (earlier.fields, earlier.rateLimit)
     (request.allowInsecure, request.region) = (earlier.allowInsecure, earlier.region)
     (request.roots, request.retry) = (earlier.roots, earlier.retry)
     (request.listed, request.listedIn) = (earlier.listed, earlier.listedIn)
