@@ -272,7 +272,7 @@ public struct TransferResult: Sendable, Hashable {
 
   /// The same result with what the server answered last.
   package func noting(_ response: TransferResponse?) -> TransferResult {
-    TransferResult(parts, response)
+    response == nil && box.response == nil ? self : TransferResult(parts, response)
   }
 
   /// The same result of an upload that another run has published.
@@ -292,17 +292,13 @@ public struct TransferResult: Sendable, Hashable {
   /// The same result of a file that is a web page instead.
   package func notingUnexpectedPage() -> TransferResult { changing { $0.isUnexpectedPage = true } }
 
-  /// Whether all their fields are equal.
+  /// Whether all their fields are equal, except the responses, which are not stored.
   public static func == (left: TransferResult, right: TransferResult) -> Bool {
-    left.box === right.box
-      || left.box.parts == right.box.parts && left.response == right.response
+    left.box === right.box || left.box.parts == right.box.parts
   }
 
   /// Hashes what `==` compares.
-  public func hash(into hasher: inout Hasher) {
-    hasher.combine(box.parts)
-    hasher.combine(response)
-  }
+  public func hash(into hasher: inout Hasher) { hasher.combine(box.parts) }
 }
 
 extension TransferResult: CustomReflectable {

@@ -161,6 +161,7 @@ extension QueueCoordinator {
       waiting = await identities(ofWaiting: decision, events)
       var change = decision.change
       change.time = engine.clock.wallSeconds
+      change.removeResponses()
       if !change.isEmpty { try await store.commit(change) }
     } catch {
       engine.log(error)

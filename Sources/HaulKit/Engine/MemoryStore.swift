@@ -163,9 +163,7 @@ extension MemoryStore.State {
     if records[index].storedState.rank != update.storedState.rank { order = nil }
     records[index].storedState = update.storedState
     if let result = update.result {
-      // A kilobyte for each of many transfers is too much.
-      records[index].result = result.noting(nil as TransferResponse?)
-      records[index].ended = time
+      (records[index].result, records[index].ended) = (result, time)
     }
   }
 

@@ -52,6 +52,22 @@ import Testing
     }
   }
 
+  @Test func `No store gets an answer`() throws {
+    let response = TransferResponse(
+      status: 200, url: try ResourceURL("https://h.example/"), headers: ["Set-Cookie": "a=1"])
+    let result = TransferResult(state: .completed, response: response)
+    var change = StoreChange()
+    let id = try #require(TransferID("00000001"))
+    change.updated = [StoreChange.Update(id: id, storedState: StoredState(), result: result)]
+    change.events = [StoredEvent(number: 1, id: id, kind: .finished(result))]
+    change.removeResponses()
+    #expect(change.updated[0].result == result && change.updated[0].result?.response == nil)
+    guard case .finished(let stored) = change.events[0].kind else {
+      return #expect(Bool(false), "another event")
+    }
+    #expect(stored == result && stored.response == nil)
+  }
+
   @Test func `A refused upload has the answer that explains it`() async throws {
     let resource = answering(422, ["Content-Type: application/json"], #"{"error": "no title"}"#)
     try await DownloadFixture.with([resource]) { fixture in
