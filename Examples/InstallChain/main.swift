@@ -10,7 +10,7 @@ let arguments = CommandLine.arguments.dropFirst()
 let (directory, address) = (arguments.first ?? ".", arguments.dropFirst().first ?? "")
 let archive = "\(directory)/archive"
 let manager = try TransferManager()
-await manager.register(step: "unpack") { step in
+manager.register(step: "unpack") { step in
   let lines = try Data(contentsOf: URL(filePath: archive)).split(separator: UInt8(ascii: "\n"))
   for (index, line) in lines.enumerated() {
     try step.checkpoint()  // throws when the step was paused or cancelled
@@ -18,16 +18,16 @@ await manager.register(step: "unpack") { step in
     step.progress(Int64(index + 1), of: Int64(lines.count))
   }
 }
-await manager.register(step: "report") { _ in await MainActor.run { print("upgrade complete") } }
+manager.register(step: "report") { _ in await MainActor.run { print("upgrade complete") } }
 
 var download = try TransferRequest.download(ResourceURL(address), to: .file(archive)) {
   $0.ifExists = .overwrite
 }
 (download.identifier, download.group) = ("download", "network")
 var unpack = TransferRequest.step("unpack")
-(unpack.identifier, unpack.group, unpack.after) = ("unpack", "local", [.identifier("download")])
+(unpack.identifier, unpack.group, unpack.after) = ("unpack", "local", ["download"])
 var report = TransferRequest.step("report")
-(report.group, report.after) = ("local", [.identifier("unpack")])
+(report.group, report.after) = ("local", ["unpack"])
 let added = try await manager.add([download, unpack, report])
 do {
   for transfer in added { _ = try await transfer.result }

@@ -2,7 +2,7 @@
 import HaulKit
 
 let manager = try TransferManager()
-await manager.register(step: "spin") { step in
+manager.register(step: "spin") { step in
   for value in 0... {
     try step.checkpoint()  // a pause stops it here
     step.progress(Int64(value % 10))

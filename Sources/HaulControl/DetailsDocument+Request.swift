@@ -28,9 +28,9 @@ extension DetailsDocument {
     package init(_ view: TransferView) {
       let request = view.request
       self.init(
-        after: request.after.map(\.name),
+        after: request.dependencies.map(\.name),
         checksums: request.download?.checksums.map(\.description) ?? [],
-        fields: request.fields.fields.map(\.name))
+        fields: request.headers.map(\.name))
       switch request.work {
       case .step(let step):
         if case .program(_, let path) = step.action { directory = path }

@@ -81,7 +81,7 @@ package struct LongWaits: Sendable {
     leave(event.id, .trying, time)
     let ended = over(after: number, time)
     var wait =
-      waits[cause] ?? Wait(since: time, code: reason.code, text: reason.description(at: time))
+      waits[cause] ?? Wait(since: time, code: reason.code, text: reason.text(at: time))
     wait.members.insert(event.id)
     wait.waiting.insert(event.id)
     wait.leftAt = nil

@@ -42,25 +42,25 @@ package struct NewTransfer: Codable, Sendable {
   package func encode(to encoder: any Encoder) throws {
     var object = encoder.container(keyedBy: AnyKey.self)
     var request = request
-    request.startsAt = request.startTime
+    request.startSeconds = request.startTime
     try TransferRequest.fields.json.write(request, to: &object)
-    if !request.after.isEmpty {
-      try object.encode(request.after.map(TransferBody.Dependency.init), forKey: "after")
+    if !request.dependencies.isEmpty {
+      try object.encode(request.dependencies.map(TransferBody.Dependency.init), forKey: "after")
     }
     switch request.work {
     case .download(let download):
       try object.encodeIfPresent(download.destination.path, forKey: download.destination.key)
-      try object.encode(download.url, and: download.fields)
+      try object.encode(download.url, and: download.headers)
       try DownloadRequest.fields.json.write(download, to: &object)
     case .upload(let upload):
-      try object.encode(upload.url, and: upload.fields)
+      try object.encode(upload.url, and: upload.headers)
       try UploadRequest.fields.json.write(upload, to: &object)
       switch upload.source {
       case .file(let path): try object.encode(path, forKey: "put")
       case .form(let parts): try object.encode(parts.map(TransferBody.Part.init), forKey: "form")
       case .remote(let download):
         var source = object.nestedContainer(keyedBy: AnyKey.self, forKey: "get")
-        try source.encode(download.url, and: download.fields)
+        try source.encode(download.url, and: download.headers)
         try DownloadRequest.fields.source.write(download, to: &source)
       case .stream: break  // `init` refuses it.
       }

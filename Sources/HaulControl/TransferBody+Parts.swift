@@ -94,7 +94,7 @@ extension TransferBody {
       get throws {
         var download = DownloadRequest(url: try ResourceURL(ofBody: url), to: .stream)
         try options.apply(to: &download)
-        download.fields = try HeaderFields(ofBody: headers)
+        download.headers = try HeaderFields(ofBody: headers)
         return download
       }
     }

@@ -56,7 +56,7 @@ struct TransferBody: Decodable {
   func request() throws -> TransferRequest {
     var request = TransferRequest(try work())
     try ofAll.apply(to: &request)
-    request.after = try after.map { try $0.dependency }
+    request.dependencies = try after.map { try $0.dependency }
     return request
   }
 
@@ -97,7 +97,7 @@ struct TransferBody: Decodable {
       }
     var request = DownloadRequest(url: url, to: destination)
     try ofDownload.apply(to: &request)
-    request.fields = try HeaderFields(ofBody: headers)
+    request.headers = try HeaderFields(ofBody: headers)
     return request
   }
 
@@ -115,7 +115,7 @@ struct TransferBody: Decodable {
     request.precondition = try precondition(
       isForVersions: kind.canRequireVersion, isForAbsence: kind.canRequireAbsence)
     request.ifExists = ifExists.flatMap { .init(rawValue: $0.rawValue) } ?? .overwrite
-    request.fields = try HeaderFields(ofBody: headers)
+    request.headers = try HeaderFields(ofBody: headers)
     guard request.ifExists == .overwrite || !request.source.files.isEmpty && request.form.isEmpty
     else { throw WrongValue("skip and update of 'if_exists' are for a 'put'") }
     switch request.source {

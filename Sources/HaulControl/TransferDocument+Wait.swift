@@ -33,8 +33,8 @@ extension TransferDocument {
 
 extension TransferDocument.Wait {
   package init(_ reason: WaitReason, at wallSeconds: Double) {
-    self.init(code: reason.code, message: reason.description(at: wallSeconds))
-    until = reason.until.flatMap { (0..<1e11).contains($0) ? $0 : nil }
+    self.init(code: reason.code, message: reason.text(at: wallSeconds))
+    until = reason.untilSeconds.flatMap { (0..<1e11).contains($0) ? $0 : nil }
     switch reason {
     case .dependency(let id, let isBlocked): (transfer, self.isBlocked) = (id, isBlocked)
     case .directoryMissing(let path, _): directory = path

@@ -97,7 +97,7 @@ extension TransferRequest {
         every.isEmpty ? nil : try Problem.checked(try TransferRequest.repetition(every))
     }
     if let time = change.startsAt {
-      request.startsAt = try Problem.checked(try TransferRequest.startTime(time))
+      request.startSeconds = try Problem.checked(try TransferRequest.startTime(time))
     }
     self = request
   }

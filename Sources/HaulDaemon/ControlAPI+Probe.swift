@@ -19,7 +19,7 @@ extension ControlAPI {
     }
     defer { probes.change(by: -1) }
     var request = DownloadRequest(url: body.url, to: .stream)
-    (request.fields, request.roots) = (body.fields, roots?.paths)
+    (request.headers, request.roots) = (body.fields, roots?.paths)
     request.usesSuggestedName = body.usesSuggestedName
     request.retry.retries = 0
     let result: ProbeResult

@@ -206,7 +206,7 @@ extension TransferRequest {
 
   /// Whether it carries what its owner has for its own address only, or a key signs it.
   fileprivate var hasSecrets: Bool {
-    !fields.fields.isEmpty && download?.hasFieldsOfClient != true
+    !headers.isEmpty && download?.hasFieldsOfClient != true
       || url?.credentials != nil || !keySources.isEmpty || !bearerFiles.isEmpty
       || upload?.form.isEmpty == false || upload?.download != nil
   }

@@ -14,7 +14,7 @@ extension TransferRequest {
       throw Problem(409, "Conflict", "a program has no address")
     }
     if old.origin != url.origin {
-      fields = HeaderFields()
+      headers = HeaderFields()
       bearerFile = nil
       download?.trustedRedirectHosts = []
       download?.allowInsecure = false
@@ -34,7 +34,7 @@ extension TransferRequest {
 
   mutating func change(_ headers: [HeaderChange]) throws(Problem) {
     guard self.url != nil else { throw Problem(409, "Conflict", "a program has no header fields") }
-    try fields.apply(headers)
+    try self.headers.apply(headers)
     // What replaces the token is not replaced by it.
     if headers.contains(where: { $0.name.lowercased() == "authorization" }) { bearerFile = nil }
   }
@@ -44,7 +44,7 @@ extension TransferRequest {
     guard path.isAbsolutePath, !path.hasByte(0) else {
       throw Problem(422, "Unprocessable Content", "'bearer_file' is not an absolute path")
     }
-    guard fields["Authorization"]?.lowercased().hasBytePrefix("bearer ") == true else {
+    guard headers["Authorization"]?.lowercased().hasBytePrefix("bearer ") == true else {
       throw Problem(
         422, "Unprocessable Content", "'bearer_file' comes with the header field Authorization")
     }

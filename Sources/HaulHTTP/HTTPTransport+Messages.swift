@@ -24,7 +24,7 @@ extension HTTPTransport {
     of request: FetchRequest, method: HTTPMethod = .GET, length: Int? = nil
   ) -> HTTPRequestHead {
     var headers = fields(of: request)
-    if !request.headers.fields.isEmpty {
+    if !request.headers.isEmpty {
       // The framing follows from the body.
       headers.remove(name: "Content-Length")
       headers.remove(name: "Transfer-Encoding")

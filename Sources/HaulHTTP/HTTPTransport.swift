@@ -32,6 +32,8 @@ package final class HTTPTransport: Transport {
     package var userAgent = "haul"
     /// Whether a public host may not redirect to a private address.
     package var refusesPrivateRedirects = false
+    /// Whether a redirect is followed that is allowed otherwise; nil for yes.
+    package var followsRedirect: (@Sendable (ResourceURL, ResourceURL) -> Bool)?
     /// What all requests share; nil if each transfer has cookies of its own.
     package var session: RunSession?
     /// The most bytes of the cookies of all transfers that do not share them; then those that were
@@ -119,6 +121,12 @@ package final class HTTPTransport: Transport {
           status: answer.status, location: location,
           retryAfter: RetryAfter.delay(answer.headers, now: settings.wallSeconds()))
         let next = try redirects.next(after: request, hop) { cookies.field(for: $0, own: own) }
+        let follows = settings.followsRedirect?(request.url, next.request.url) ?? true
+        guard follows else {
+          throw TransferError(
+            .redirectRefused, "the redirect to \(next.request.url.redacted) is not to be followed",
+            status: answer.status)
+        }
         if next.wait > .zero { try await Task.sleep(for: next.wait) }
         request = next.request
         continue

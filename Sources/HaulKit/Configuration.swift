@@ -51,7 +51,7 @@ extension TransferManager {
     /// What all transfers share, for one command; nil if each has a session of its own.
     package var session: RunSession?
     /// The most bytes of a stream that are buffered for its reader.
-    package var streamWindow: Int64 = 32 << 20
+    public var streamWindow: Int64 = 32 << 20
     /// The most events that are kept in memory for the slowest subscriber.
     package var eventLogLimit = 10_000
     /// The environment of the programs that are run; nil for that of this process.
@@ -85,10 +85,27 @@ extension TransferManager {
     /// Signs each request before it is sent, and again when the server refuses it. The header
     /// fields that it returns are sent, but neither stored nor logged.
     public var prepare: RequestPreparation?
+    /// Judges each answer to a download before its bytes are used, also those of further ranges and
+    /// after redirects; only those with a status of 200 to 299. If it throws, the transfer fails: a
+    /// `TransferError` as it is, any other error as `refused`. Called from several tasks at once.
+    public var validate: (@Sendable (TransferResponse) async throws -> Void)?
+    /// Whether a download follows a redirect; if not, it fails with `redirect-refused`. Nil follows
+    /// all that are allowed: it can only forbid more. Not called by a transport of your own.
+    public var followsRedirect: RedirectHandler?
+    /// Header fields of requests that have none of the same name; they become part of a transfer
+    /// when it is added.
+    public var headers = HeaderFields()
+    /// The retries of requests that have the default policy; they become part of a transfer when it
+    /// is added.
+    public var retry = RetryPolicy()
     /// The value of `User-Agent`.
     public var userAgent = "haul"
     /// Where the engine logs; silent by default.
     public var logger = Logger(label: "haul", factory: { _ in SwiftLogNoOpLogHandler() })
+
+    /// Whether the redirect between two addresses is followed.
+    public typealias RedirectHandler =
+      @Sendable (_ from: ResourceURL, _ to: ResourceURL) -> Bool
 
     /// The defaults.
     public init() {}

@@ -1,3 +1,4 @@
+public import FoundationEssentials
 public import HaulCore
 public import HaulKit
 
@@ -36,6 +37,20 @@ extension TransferManager {
       let store = try await SQLiteStore(directory: directory, clock: clock, options: options)
       return OpenedStore(store: store, damage: store.damage)
     }
+  }
+}
+
+extension TransferManager {
+  /// A manager whose list is stored in the directory of a file URL.
+  /// - Parameters: as `init(directory:_:ifDamaged:steps:)` of a path.
+  /// - Throws: as `init(directory:_:ifDamaged:steps:)` of a path; `bad-name` for any other URL.
+  public convenience init(
+    directory: URL,
+    _ configuration: TransferManager.Configuration = TransferManager.Configuration(),
+    ifDamaged: DamagedStorePolicy = .refuse, steps: [String: StepClosure] = [:]
+  ) async throws(TransferError) {
+    try await self.init(
+      directory: try directory.filePath, configuration, ifDamaged: ifDamaged, steps: steps)
   }
 }
 

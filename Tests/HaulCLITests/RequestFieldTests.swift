@@ -48,9 +48,10 @@ struct RequestFieldTests {
     #expect(same(plain, full) == [])
     var request = TransferRequest(.download(full))
     (request.identifier, request.group, request.priority) = ("mine", "g", .background)
-    (request.after, request.whenDependencyFails) = ([.identifier("other")], .run)
-    (request.startsAt, request.reportsProgress) = (1_900_000_000, false)
+    (request.after, request.whenDependencyFails) = (["other"], .run)
+    (request.startSeconds, request.reportsProgress) = (1_900_000_000, false)
     request.repetition = Repetition("mon-fri 06:00")
+    request.userInfo = ["view": "3"]
     // The daemon is the background.
     #expect(same(TransferRequest(.download(plain)), request) == ["isBackground"])
     let back = try sent(request)

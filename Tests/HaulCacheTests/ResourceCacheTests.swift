@@ -73,6 +73,21 @@ import Testing
     #expect(fixture.cache.cachedValue(for: url) == nil)
   }
 
+  @Test func `an address is a URL or a text too, and what is none is refused by name`() async throws
+  {
+    let fixture = Fixture()
+    let url = try fixture.url()
+    #expect(try await fixture.cache.value(for: url.text) == "/a 1")
+    let known = try #require(url.url)
+    #expect(fixture.cache.cachedValue(for: known) == "/a 1")
+    #expect(fixture.cache.cachedValue(for: "a") == nil)
+    let error = await #expect(throws: ResourceError.self) {
+      try await fixture.cache.value(for: URL(filePath: "/a"))
+    }
+    #expect(error?.transferError?.code == .unsupportedScheme)
+    #expect(fixture.fetcher.requests.count == 1)
+  }
+
   @Test func `prefetched values are there without a further request`() async throws {
     let fixture = Fixture()
     let urls = try (0..<50).map { try fixture.url("/\($0)") }

@@ -32,9 +32,9 @@ struct NewTransferTests {
       ($0.retry.retries, $0.retry.maximumTimeWithoutProgress) = (2, .seconds(90))
     }
     (request.identifier, request.group, request.priority) = ("mine", "g", .userInitiated)
-    request.after = [.transfer(TransferID("00000001")!), .identifier("other")]
+    request.after = [TransferID("00000001")!, "other"]
     (request.whenDependencyFails, request.reportsProgress) = (.run, false)
-    request.startsAt = 1_900_000_000.5
+    request.startSeconds = 1_900_000_000.5
     let json = try StrictJSON.encode(try NewTransfer(request))
     #expect(try StrictJSON.decode(NewTransfer.self, from: json).request == request)
   }

@@ -75,7 +75,7 @@ struct StoreConformanceTests {
       var ids = Ids()
       let (done, other) = (try record(ids.id()), try record(ids.id(), rank: 1))
       let behind = try record(ids.id(), rank: 2) {
-        $0.after = [.transfer(done.id), .transfer(other.id)]
+        $0.after = [done.id, other.id]
       }
       try await store.commit(adding([done, other, behind]))
       var change = StoreChange()
@@ -84,7 +84,7 @@ struct StoreConformanceTests {
       try await store.commit(change)
       #expect(try await store.open().members.map(\.after) == [[], [other.id]])
       #expect(
-        try await store.records([behind.id]).map(\.request.after) == [[.transfer(other.id)]])
+        try await store.records([behind.id]).map(\.request.dependencies) == [[.transfer(other.id)]])
     }
   }
 

@@ -197,7 +197,7 @@ struct StorePageTests {
         var record = try record(ids.id(), rank: Int64(rank)) {
           $0.identifier = text
           $0.group = text
-          $0.after = [.identifier(text)]
+          $0.after = [text]
           $0.work = .step(StepRequest(.program([text, text], directory: text)))
         }
         record.result = TransferResult(

@@ -93,14 +93,14 @@ struct Drill: AsyncParsableCommand {
         try ResourceURL("\(address)/\(name)"), to: .directory("\(directory)/files")
       ) { $0.connections = 1 }
       request.identifier = name
-      request.after = after.map { .identifier($0) }
+      request.after = after
       return request
     }
     var note = StepRequest(.named("note", input: nil))
     note.isIdempotent = true
     var step = TransferRequest(.step(note))
     step.identifier = "step"
-    step.after = [.identifier("second")]
+    step.after = ["second"]
     return [
       try file("first"), try file("paused"), try file("cancelled"),
       try file("second", after: "first"),

@@ -71,10 +71,10 @@ struct AccessChange: Sendable {
     let url = try AddressArgument.url(address)
     var request = DownloadRequest(url: url, to: .stream)
     try credentials.apply(to: &request)
-    guard !request.fields.fields.isEmpty else {
+    guard !request.headers.isEmpty else {
       throw UsageError("\(url.redacted): nothing of it is for this server")
     }
-    change.headers = request.fields.fields.map { HeaderChange(name: $0.name, value: $0.value) }
+    change.headers = request.headers.map { HeaderChange(name: $0.name, value: $0.value) }
     change.bearerFile = request.bearerFile.map(WorkingDirectory.absolute)
   }
 

@@ -151,7 +151,7 @@ extension AddPlan {
       try LocalTime.seconds(text, at: sources.wallSeconds)
     }
     for index in requests.indices {
-      (requests[index].startsAt, requests[index].repetition) = (startsAt, queue.every)
+      (requests[index].startSeconds, requests[index].repetition) = (startsAt, queue.every)
       if queue.every != nil { try requests[index].checkRepeating() }
       requests[index].identifier = queue.identifier
       requests[index].priority = queue.priority
@@ -247,7 +247,7 @@ extension AddPlan {
     }
     let new = try resolved.map { request in
       var request = request
-      request.after = dependencies
+      request.dependencies = dependencies
       request.download?.creationMask = session.context.creationMask
       return try NewTransfer(request)
     }

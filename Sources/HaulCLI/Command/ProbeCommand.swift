@@ -46,7 +46,7 @@ struct ProbeCommand: Command {
     let url = try AddressArgument.url(self.url)
     var request = DownloadRequest(url: url, to: .directory("."))
     let headers = try requests.fields(sources)
-    request.headers = headers
+    request.headers = HeaderFields(headers)
     var authorization = try Authorization(credentials, headers: headers, sources)
     var servers = ServerCredentials(sources)
     try servers.apply(to: &request)

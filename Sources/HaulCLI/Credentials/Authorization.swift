@@ -55,10 +55,10 @@ struct Authorization {
   mutating func apply(to request: inout DownloadRequest, isTrusted: Bool = true) throws(UsageError)
   {
     guard isTrusted || isOfHosts else { return }
-    guard request.fields["Authorization"] == nil, let value = try value(for: request.url) else {
+    guard request.headers["Authorization"] == nil, let value = try value(for: request.url) else {
       return
     }
-    request.fields.append("Authorization", value)
+    request.headers.append("Authorization", value)
     if case .bearer(_, let file) = source { request.bearerFile = file }
   }
 

@@ -38,10 +38,10 @@ struct CookieField {
   /// - Parameter isTrusted: whether the address gets more than what is for its host.
   /// - Throws: if the address needs a cookie that cannot be sent.
   func apply(to request: inout DownloadRequest, isTrusted: Bool = true) throws(UsageError) {
-    guard request.fields["Cookie"] == nil,
+    guard request.headers["Cookie"] == nil,
       let value = try value(for: request.url, with: isTrusted ? given : [])
     else { return }
-    request.fields.append("Cookie", value)
+    request.headers.append("Cookie", value)
   }
 
   /// The value for the address (RFC 6265, section 5.4); nil if no cookie applies.

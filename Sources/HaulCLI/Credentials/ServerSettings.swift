@@ -75,12 +75,12 @@ struct OwnCredentials: Sendable {
   mutating func apply(
     to request: inout DownloadRequest, authorizing: Bool = true, addingCookies: Bool = true
   ) throws(UsageError) {
-    for field in headers where request.fields[field.name] == nil {
+    for field in headers where request.headers[field.name] == nil {
       let name = field.name.lowercased()
       guard name != "authorization" || authorizing, name != "cookie" || addingCookies else {
         continue
       }
-      request.fields.append(field.name, field.value)
+      request.headers.append(field.name, field.value)
     }
     // An address may have a user name of its own.
     if authorizing, request.url.credentials == nil { try authorization.apply(to: &request) }

@@ -1,8 +1,8 @@
-import HaulCore
+package import HaulCore
 
 /// Header fields from `-H 'Name: value'` and `-H @FILE`.
 package enum HeaderArgument {
-  package typealias Field = (name: String, value: String)
+  package typealias Field = HeaderFields.Field
 
   /// The fields of one `-H`; a file has one on each line, and empty lines are skipped.
   static func fields(
@@ -36,6 +36,6 @@ package enum HeaderArgument {
     guard !HeaderFields.isReserved(name) else {
       throw UsageError("\(option): \(name) is set by haul itself and cannot be given")
     }
-    return (name, value)
+    return Field(name: name, value: value)
   }
 }

@@ -53,7 +53,7 @@ struct ItemRequests: Sendable {
     let isTrusted =
       item.server?.mayPassCredentials(to: item.url, trusting: common.trustedRedirectHosts) ?? true
     let fields = item.fields(with: isTrusted ? headers : [])
-    if !fields.isEmpty { request.headers = fields }
+    if !fields.isEmpty { request.headers = HeaderFields(fields) }
     request.rateLimit = item.rateLimit == 0 ? nil : item.rateLimit
     // A store gets its key, and no login of another server.
     if let found = item.object {

@@ -37,10 +37,10 @@ extension PutPlan {
     let common = try common(
       command, object(isCollection ? key + "x" : key).url, sources
     ).request
-    guard common.fields["Authorization"] == nil else {
+    guard common.headers["Authorization"] == nil else {
       throw UsageError("-H Authorization: requests to s3:// are signed with the access key")
     }
-    if let name = common.fields.nonASCIIMetadata {
+    if let name = common.headers.nonASCIIMetadata {
       throw UsageError("-H \(name): S3 takes only ASCII in metadata; encode the value")
     }
     let (precondition, ifExists) = (precondition(command), ifExists(command))

@@ -165,7 +165,7 @@ extension PutPlan {
   }
 
   static func apply(_ common: DownloadRequest, to upload: inout UploadRequest) {
-    upload.fields = HeaderFields(common.fields.fields + upload.fields.fields)
+    upload.headers = HeaderFields(common.headers.fields + upload.headers.fields)
     (upload.retry, upload.bearerFile) = (common.retry, common.bearerFile)
     upload.allowInsecure = common.allowInsecure
   }
@@ -181,7 +181,7 @@ extension PutPlan {
     else { throw UsageError("--bearer-file -: standard input is what is uploaded") }
     let headers = try command.requests.fields(sources)
     var common = DownloadRequest(url: url, to: .stream)
-    common.headers = headers.map { ($0.name, $0.value) }
+    common.headers = HeaderFields(headers)
     command.requests.apply(to: &common)
     var authorization = try Authorization(command.credentials, headers: headers, sources)
     var servers = ServerCredentials(sources)

@@ -106,7 +106,7 @@ struct ServerInput: Sendable {
       listOf: place.bucket, S3ListPage.query(below: place.prefix, after: token),
       region: store.region, endpoint: store.endpoint, addressing: store.addressing)
     var request = DownloadRequest(url: object.url, to: .stream)
-    request.headers = headers
+    request.headers = HeaderFields(headers)
     get.requests.apply(to: &request)
     request.take(object, store.credentials, store.keySource)
     request.maximumSize = Int64(S3ListPage.maximumSize)

@@ -77,7 +77,7 @@ package final class EngineFetcher: ResourceFetcher {
 extension ResourceFetchRequest {
   fileprivate var transfer: TransferRequest {
     var download = DownloadRequest(url: url, to: .stream)
-    download.fields = headers
+    download.headers = headers
     download.maximumSize = maximumSize == .max ? nil : maximumSize
     download.connections = 1
     download.retry.retries = 2

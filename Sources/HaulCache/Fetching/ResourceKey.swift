@@ -19,7 +19,7 @@ package struct ResourceKey: Hashable, Sendable {
   }
 
   package init(_ request: ResourceRequest, vary: VaryNames) {
-    guard !request.headers.fields.isEmpty else {
+    guard !request.headers.isEmpty else {
       self.init(url: request.url, selection: [])
       return
     }
@@ -27,7 +27,7 @@ package struct ResourceKey: Hashable, Sendable {
       self.init(url: request.url, selection: vary.selection(of: request.headers))
       return
     }
-    let own = request.headers.fields.map { $0.name.lowercased() }
+    let own = request.headers.map { $0.name.lowercased() }
       .filter { !Self.harmless.contains($0) }
     let names = VaryNames.names(Set(own).union(named).sorted())
     self.init(url: request.url, selection: names.selection(of: request.headers))

@@ -34,6 +34,15 @@ public struct ResourceRequest: Hashable, Sendable {
 }
 
 extension ResourceRequest {
+  /// - Throws: `transfer` with `bad-url` or `unsupported-scheme`.
+  init(address: some ResourceAddress) throws(ResourceError) {
+    do throws(TransferError) {
+      self.init(try address.checked())
+    } catch {
+      throw ResourceError(.transfer(error))
+    }
+  }
+
   /// `Cache-Control` of the request (RFC 9111, section 5.2.1), with the policy.
   var directives: CacheControl {
     var control = headers.fields.isEmpty ? CacheControl() : CacheControl(headers)

@@ -70,7 +70,7 @@ package struct StoredResponse: Hashable, Sendable, Codable {
     let news = Self.storable(headers).filter { !Self.ofBody.contains($0.name.lowercased()) }
     let names = Set(news.map { $0.name.lowercased() })
     // `Age` belongs to one answer: the old one says nothing about the new.
-    let kept = self.headers.fields.filter {
+    let kept = self.headers.filter {
       let name = $0.name.lowercased()
       return !names.contains(name) && name != "age"
     }

@@ -53,7 +53,7 @@ struct CacheState: Sendable {
   /// is known.
   mutating func knownKey(of request: ResourceRequest) -> ResourceKey? {
     let key = ResourceKey(request)
-    if request.headers.fields.isEmpty { return key }
+    if request.headers.isEmpty { return key }
     return vary.value(for: key).map { ResourceKey(request, vary: $0) }
   }
 

@@ -40,7 +40,7 @@ final class CachedResource: Sendable {
 
   /// Whether it answers this request (RFC 9111, section 4.1); address and credentials are equal.
   func fits(_ request: ResourceRequest) -> Bool {
-    request.headers.fields.isEmpty && selection.isEmpty
+    request.headers.isEmpty && selection.isEmpty
       || vary.selection(of: request.headers) == selection
   }
 }

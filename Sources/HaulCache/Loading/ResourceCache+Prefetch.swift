@@ -18,11 +18,13 @@ extension ResourceCache {
   }
 
   /// Loads resources before they are asked for; as for requests.
+  /// What is no http or https address is left out.
   @discardableResult
   public func prefetch(
-    _ urls: [ResourceURL], priority: TransferRequest.Priority = .background
+    _ urls: [some ResourceAddress], priority: TransferRequest.Priority = .background
   ) -> ResourcePrefetch {
-    prefetch(urls.map { ResourceRequest($0) }, priority: priority)
+    prefetch(
+      urls.compactMap { try? ResourceRequest($0.checked()) }, priority: priority)
   }
 
   private func isValid(_ request: ResourceRequest) -> Bool {

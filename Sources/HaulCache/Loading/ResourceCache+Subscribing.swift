@@ -26,7 +26,7 @@ extension ResourceCache {
   /// The resource in memory, fresh or not.
   func rememberedResource(for request: ResourceRequest) -> CachedResource? {
     let key: ResourceKey =
-      request.headers.fields.isEmpty
+      request.headers.isEmpty
       ? ResourceKey(url: request.url, selection: [])
       : state.withLockedValue { $0.knownKey(of: request) } ?? ResourceKey(request)
     return memory.value(for: key).flatMap { $0.fits(request) ? $0 : nil }

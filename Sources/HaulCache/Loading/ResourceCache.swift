@@ -74,8 +74,8 @@ extension ResourceCache {
   ///
   /// If the value may only be used while it is validated, that begins in the background.
   /// - Complexity: O(1).
-  public func cachedValue(for url: ResourceURL) -> Value? {
-    cachedValue(for: ResourceRequest(url))
+  public func cachedValue(for url: some ResourceAddress) -> Value? {
+    (try? url.checked()).flatMap { cachedValue(for: ResourceRequest($0)) }
   }
 
   /// The value in memory, if it may be used without the server; as for an address.
@@ -89,9 +89,9 @@ extension ResourceCache {
   /// - Throws: `ResourceError`. If the waiting task is cancelled, it throws `cancelled` at once;
   ///   the other requests get the value.
   public func value(
-    for url: ResourceURL, priority: TransferRequest.Priority = .default
+    for url: some ResourceAddress, priority: TransferRequest.Priority = .default
   ) async throws(ResourceError) -> Value {
-    try await value(for: ResourceRequest(url), priority: priority)
+    try await value(for: ResourceRequest(address: url), priority: priority)
   }
 
   /// The value, from memory, disk or the server; as for an address.

@@ -27,13 +27,20 @@ public final class ResourceSlot<Value: Sendable> {
   /// Whether a value is awaited.
   public var isLoading: Bool { state.isWaiting }
 
-  /// Shows the resource of an address in place of what was shown.
+  /// Shows the resource of an address in place of what was shown; for what is no http or https
+  /// address, it delivers the failure at once.
   public func load(
-    _ url: ResourceURL, from cache: ResourceCache<Value>,
+    _ url: some ResourceAddress, from cache: ResourceCache<Value>,
     priority: TransferRequest.Priority = .default,
     deliver: @escaping @MainActor (Content) -> Void
   ) {
-    load(ResourceRequest(url), from: cache, priority: priority, deliver: deliver)
+    do throws(ResourceError) {
+      let request = try ResourceRequest(address: url)
+      load(request, from: cache, priority: priority, deliver: deliver)
+    } catch {
+      cancel()
+      deliver(.failure(error))
+    }
   }
 
   /// Shows a resource in place of what was shown. `deliver` is called on the main actor; hold the

@@ -77,7 +77,7 @@ extension DownloadMachine {
   mutating func open(_ id: SegmentID, _ plan: SegmentPlan) -> Command {
     guard let segment = plan.segments[id] else { return .drop(id) }
     var request = FetchRequest(
-      url: rules.request.askedURL, headers: rules.request.fields,
+      url: rules.request.askedURL, headers: rules.request.headers,
       allowInsecure: rules.request.allowInsecure)
     (request.signing, request.trustedHosts) = (rules.request.signing, rules.trustedHosts)
     request.bearerFile = rules.request.bearerFile

@@ -15,10 +15,12 @@ extension DownloadRequest.Destination {
 }
 
 extension URL {
-  fileprivate var filePath: String {
+  /// The path of a file URL.
+  /// - Throws: `bad-name` for any other URL.
+  package var filePath: String {
     get throws(TransferError) {
       guard isFileURL else {
-        throw TransferError(.badName, "a destination is a file URL", advice: "give one, or a path")
+        throw TransferError(.badName, "not the URL of a file", advice: "give one, or a path")
       }
       return path(percentEncoded: false)
     }

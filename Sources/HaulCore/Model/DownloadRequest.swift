@@ -6,7 +6,7 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     case file(String)
     /// In this directory (created if missing), under a name derived from the address.
     case directory(String)
-    /// To a reader, in order, with `TransferManager.bytes(of:)`: no file is written.
+    /// To a reader, in order, with `Transfer.bytes`: no file is written.
     case stream
 
     /// Whether the file's name is given, not derived.
@@ -52,11 +52,7 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
   /// The digests that the whole file must have; all must match.
   public var checksums: [Checksum] = []
   /// Header fields to send; they never follow a redirect to another origin.
-  public var headers: [(name: String, value: String)] {
-    get { fields.fields.map { ($0.name, $0.value) } }
-    set { fields = HeaderFields(newValue.map { ($0.name, $0.value) }) }
-  }
-  package var fields = HeaderFields()
+  public var headers = HeaderFields()
   /// The file of the token in `Authorization`, an absolute path: it is read again before requests.
   package var bearerFile: String?
   /// The most connections that one transfer may use.
@@ -106,8 +102,11 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
   package var keySource: S3KeySource?
 
   /// A download with the defaults of the command line.
-  public init(url: ResourceURL, to destination: Destination) {
-    self.url = url
+  /// - Throws: nothing for a `ResourceURL`; for any other address `bad-url`, `unsupported-scheme`.
+  public init<Address: ResourceAddress>(
+    url: Address, to destination: Destination
+  ) throws(Address.Failure) {
+    self.url = try url.asResourceURL()
     self.destination = destination
   }
 
@@ -128,7 +127,7 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     url = object.url.taking(key: credentials)
     region = credentials == nil && keySource == nil ? nil : object.region
     self.keySource = keySource
-    if let token = credentials?.sessionToken { fields.append(S3Login.tokenField, token) }
+    if let token = credentials?.sessionToken { headers.append(S3Login.tokenField, token) }
   }
 
   /// The key that signs its requests; nil for a resource that is no object of an S3 store.

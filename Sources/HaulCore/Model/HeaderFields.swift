@@ -1,4 +1,7 @@
 /// Header fields in their original order; names compare without case (RFC 9110, section 5.1).
+///
+/// A dictionary literal makes them, or pairs, which may repeat a name:
+/// `["Accept": "text/html"]`, `[("Cookie", "a=1"), ("Cookie", "b=2")]`.
 public struct HeaderFields: Hashable, Sendable, Codable {
   /// One field.
   public struct Field: Hashable, Sendable, Codable {
@@ -15,7 +18,7 @@ public struct HeaderFields: Hashable, Sendable, Codable {
   }
 
   /// All of them, in their order.
-  public private(set) var fields: [Field]
+  package private(set) var fields: [Field]
 
   /// Fields of these names and values.
   public init(_ fields: [(String, String)] = []) {
@@ -25,10 +28,18 @@ public struct HeaderFields: Hashable, Sendable, Codable {
   /// These fields.
   public init(_ fields: [Field]) { self.fields = fields }
 
-  /// The value of the first field of that name; O(fields).
+  /// The value of the first field of that name; O(fields). Setting it replaces every field of that
+  /// name, where the first one is; nil removes them.
   public subscript(name: String) -> String? {
-    for field in fields where field.isNamed(name) { return field.value }
-    return nil
+    get {
+      for field in fields where field.isNamed(name) { return field.value }
+      return nil
+    }
+    set {
+      let index = fields.firstIndex { $0.isNamed(name) } ?? fields.count
+      fields.removeAll { $0.isNamed(name) }
+      if let newValue { fields.insert(Field(name: name, value: newValue), at: index) }
+    }
   }
 
   /// The values of all fields of that name, in their order.
@@ -89,6 +100,21 @@ extension HeaderFields {
   package static func isValue(_ text: String) -> Bool {
     text.utf8.allSatisfy { $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }
   }
+}
+
+extension HeaderFields: RandomAccessCollection {
+  /// The first position.
+  public var startIndex: Int { fields.startIndex }
+  /// The position after the last field.
+  public var endIndex: Int { fields.endIndex }
+
+  /// The field at that position.
+  public subscript(position: Int) -> Field { fields[position] }
+}
+
+extension HeaderFields: ExpressibleByArrayLiteral {
+  /// Fields of these names and values: `[("Cookie", "a=1"), ("Cookie", "b=2")]`.
+  public init(arrayLiteral fields: (String, String)...) { self.init(fields) }
 }
 
 extension HeaderFields: ExpressibleByDictionaryLiteral {

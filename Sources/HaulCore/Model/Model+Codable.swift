@@ -71,7 +71,7 @@ extension UploadRequest: Codable {
   private static let options = RequestFields<UploadRequest>([
     .init(\.method, "method", missing: .put), .init(\.precondition, "precondition", missing: .none),
     .init(\.codedIfExists, "ifExists", missing: nil),
-    .init(\.fields, "fields", missing: HeaderFields()), .init(\.region, "region", missing: nil),
+    .init(\.headers, "fields", missing: HeaderFields()), .init(\.region, "region", missing: nil),
     .init(\.rateLimit, "rateLimit", missing: nil), .init(\.roots, "roots", missing: nil),
     .init(\.allowInsecure, "allowInsecure", missing: false),
     .init(\.listed, "listed", missing: nil),

@@ -5,6 +5,13 @@ extension TransferRequest {
   public enum Priority: Int, CaseIterable, Comparable, Codable, Sendable {
     case background, utility, `default`, userInitiated, userInteractive
 
+    /// `utility`.
+    public static let low = Priority.utility
+    /// `default`.
+    public static let normal = Priority.default
+    /// `userInitiated`.
+    public static let high = Priority.userInitiated
+
     /// The share: twice that of the next lower priority.
     package var weight: Int { 1 << rawValue }
 

@@ -75,7 +75,8 @@ extension TransferRequest {
     .init(\.whenDependencyFails, "when_dependency_fails", missing: .block),
     .init(
       \.reportsProgress, "reports_progress", stored: "isQuiet", as: .inverted, missing: true),
-    .init(\.startsAt, "starts_at", .startTime, stored: "startsAt", missing: nil),
+    .init(\.userInfo, "user_info", stored: "userInfo", missing: [:]),
+    .init(\.startSeconds, "starts_at", .startTime, stored: "startsAt", missing: nil),
     .init(\.repetition, "every", .words, stored: "every", as: .words, missing: nil),
   ])
 }

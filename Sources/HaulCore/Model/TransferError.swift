@@ -42,7 +42,7 @@ public struct TransferError: Error, Hashable, Sendable {
     case badName = "bad-name"
     case unsupportedScheme = "unsupported-scheme"
     case notYetSupported = "not-yet-supported"
-    /// A command had no effect on a transfer; `refusal` says why.
+    /// What was called for cannot be done: for a command on a transfer, `refusal` says why.
     case refused
     case `internal`
   }

@@ -171,8 +171,12 @@ public struct TransferResult: Sendable, Hashable {
   /// Shared, because it is copied with every event and record.
   private final class Box: Sendable {
     let parts: Parts
+    /// Beside them, because it is not encoded: it may hold secrets.
+    let response: TransferResponse?
 
-    init(_ parts: Parts) { self.parts = parts }
+    init(_ parts: Parts, _ response: TransferResponse?) {
+      (self.parts, self.response) = (parts, response)
+    }
   }
 
   struct Parts: Sendable, Hashable, Codable {
@@ -197,7 +201,7 @@ public struct TransferResult: Sendable, Hashable {
   private let box: Box
   var parts: Parts { box.parts }
 
-  init(_ parts: Parts) { box = Box(parts) }
+  init(_ parts: Parts, _ response: TransferResponse? = nil) { box = Box(parts, response) }
 
   /// Which end it was.
   public var state: State { box.parts.state }
@@ -223,9 +227,13 @@ public struct TransferResult: Sendable, Hashable {
   public var error: TransferError? { box.parts.error }
   /// Network figures of this run; nil if it sent no request.
   public var metrics: TransferMetrics? { box.parts.metrics }
-  /// What the server said about an upload that it has taken with PUT or POST; nil for nothing. It
-  /// is not stored: a list that is opened again does not have it.
-  public var reply: UploadReply? { box.parts.reply }
+  /// The server's last answer in this run, also of one that failed; nil if there was none. A
+  /// manager keeps those of the 1,000 transfers that ended last. They are not stored or encoded: a
+  /// list that is opened again has none.
+  public var response: TransferResponse? { box.response }
+  /// What may be shown of the answer to an upload that the server has taken with PUT or POST; nil
+  /// for nothing. It is not stored.
+  package var reply: UploadReply? { box.parts.reply }
   /// Whether another run of the same upload has published the file, perhaps on another machine, and
   /// this one has replaced nothing.
   public var isAdopted: Bool { box.parts.isAdopted ?? false }
@@ -243,23 +251,29 @@ public struct TransferResult: Sendable, Hashable {
   public init(
     state: State, path: String? = nil, bytes: Int64 = 0, fetched: Int64 = 0, reused: Int64 = 0,
     duration: Duration = .zero, checksums: [Checksum] = [], verified: Verification? = nil,
-    coding: String? = nil, error: TransferError? = nil, metrics: TransferMetrics? = nil
+    coding: String? = nil, error: TransferError? = nil, metrics: TransferMetrics? = nil,
+    response: TransferResponse? = nil
   ) {
     self.init(
       Parts(
         state: state, path: path, bytes: bytes, fetched: fetched, reused: reused,
         duration: duration, checksums: checksums, verified: verified, coding: coding,
-        error: error, metrics: metrics))
+        error: error, metrics: metrics), response)
   }
 
   private func changing(_ change: (inout Parts) -> Void) -> TransferResult {
     var parts = parts
     change(&parts)
-    return TransferResult(parts)
+    return TransferResult(parts, response)
   }
 
   /// The same result of an upload, with what the server said.
   package func noting(_ reply: UploadReply?) -> TransferResult { changing { $0.reply = reply } }
+
+  /// The same result with what the server answered last.
+  package func noting(_ response: TransferResponse?) -> TransferResult {
+    response == nil && box.response == nil ? self : TransferResult(parts, response)
+  }
 
   /// The same result of an upload that another run has published.
   package func notingAdoption() -> TransferResult { changing { $0.isAdopted = true } }
@@ -278,7 +292,7 @@ public struct TransferResult: Sendable, Hashable {
   /// The same result of a file that is a web page instead.
   package func notingUnexpectedPage() -> TransferResult { changing { $0.isUnexpectedPage = true } }
 
-  /// Whether all their fields are equal.
+  /// Whether all their fields are equal, except the responses, which are not stored.
   public static func == (left: TransferResult, right: TransferResult) -> Bool {
     left.box === right.box || left.box.parts == right.box.parts
   }

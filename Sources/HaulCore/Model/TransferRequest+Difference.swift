@@ -14,7 +14,7 @@ extension TransferRequest {
       return "another file"
     }
     if download?.checksums != other.download?.checksums { return "other checksums" }
-    if fields != other.fields { return "other header fields" }
+    if headers != other.headers { return "other header fields" }
     if group != other.group { return "another group" }
     if let times = other.repetition, !times.isSame(as: repetition) {
       return "other times, \(repetition?.text ?? "once")"

@@ -1,3 +1,5 @@
+public import FoundationEssentials
+
 /// What to do, with its options in the queue. It is a plain value: nothing runs until it is added.
 /// Its encoded form holds the secrets of its address and header fields.
 public struct TransferRequest: Sendable, Hashable, Codable {
@@ -53,18 +55,31 @@ public struct TransferRequest: Sendable, Hashable, Codable {
   public var group: String?
   /// Its share of the slots.
   public var priority: Priority = .default
-  /// The dependencies, in this group or another.
-  public var after: [Dependency] = []
+  /// The transfers that must be completed first, in this group or another: handles, ids, or texts,
+  /// which are identifiers. `[archive, "report"]` are two.
+  public var after: [any TransferReference] {
+    get { dependencies }
+    set { dependencies = newValue.map(\.dependency) }
+  }
+  package var dependencies: [Dependency] = []
   /// What happens when a dependency does not complete.
   public var whenDependencyFails: DependencyPolicy = .block
-  /// When it may start, in seconds since 1970; nil or a past time for at once. Until then it waits
-  /// with the reason `startTime` and takes no slot. `TransferManager.start` ends that wait. Once
-  /// the transfer has ended, a time that was set before no longer counts.
-  public var startsAt: Double?
+  /// When it may start; nil or a past time for at once. Until then it waits with the reason
+  /// `startTime` and takes no slot. `TransferManager.start` ends that wait. Once the transfer has
+  /// ended, a time that was set before no longer counts.
+  public var startsAt: Date? {
+    get { startSeconds.map { Date(timeIntervalSince1970: $0) } }
+    set { startSeconds = newValue?.timeIntervalSince1970 }
+  }
+  /// `startsAt` in seconds since 1970.
+  package var startSeconds: Double?
   /// When a download runs again after each end, completed or failed; nil if it runs once. Between
   /// its runs it waits with the reason `startTime`: it is queued, and has not ended. A later run
   /// fetches the file only if the server has another version, and then replaces it.
   public var repetition: Repetition?
+  /// Texts of the caller, which `Transfer.request` gives back; no secrets, they are stored as they
+  /// are.
+  public var userInfo: [String: String] = [:]
   /// Whether progress is reported; state changes always are.
   public var reportsProgress = true
   /// Whether it continues when the program ends. `TransferClient` gives it to the daemon; a
@@ -75,21 +90,23 @@ public struct TransferRequest: Sendable, Hashable, Codable {
   public init(_ work: Work) { self.work = work }
 
   /// A download, changed by `change`.
-  public static func download(
-    _ url: ResourceURL, to destination: DownloadRequest.Destination,
+  /// - Throws: nothing for a `ResourceURL`; for any other address `bad-url`, `unsupported-scheme`.
+  public static func download<Address: ResourceAddress>(
+    _ url: Address, to destination: DownloadRequest.Destination,
     _ change: (inout DownloadRequest) -> Void = { _ in }
-  ) -> TransferRequest {
-    var download = DownloadRequest(url: url, to: destination)
+  ) throws(Address.Failure) -> TransferRequest {
+    var download = try DownloadRequest(url: url, to: destination)
     change(&download)
     return TransferRequest(.download(download))
   }
 
   /// An upload, changed by `change`.
   /// - Parameter source: the path of the file.
-  public static func upload(
-    _ source: String, to url: ResourceURL, _ change: (inout UploadRequest) -> Void = { _ in }
-  ) -> TransferRequest {
-    var upload = UploadRequest(source, to: url)
+  /// - Throws: nothing for a `ResourceURL`; for any other address `bad-url`, `unsupported-scheme`.
+  public static func upload<Address: ResourceAddress>(
+    _ source: String, to url: Address, _ change: (inout UploadRequest) -> Void = { _ in }
+  ) throws(Address.Failure) -> TransferRequest {
+    var upload = try UploadRequest(source, to: url)
     change(&upload)
     return TransferRequest(.upload(upload))
   }
@@ -129,8 +146,10 @@ public struct TransferRequest: Sendable, Hashable, Codable {
     }
   }
 
-  /// `startsAt`, as a time that can be waited for and stored; nil for a value that is no number.
-  package var startTime: Double? { startsAt.flatMap { $0.isNaN ? nil : min(max($0, 0), 1e11) } }
+  /// `startSeconds`, as a time that can be waited for and stored; nil for a value that is no number.
+  package var startTime: Double? {
+    startSeconds.flatMap { $0.isNaN ? nil : min(max($0, 0), 1e11) }
+  }
 
   /// The address of its download or upload; nil for a step.
   package var url: ResourceURL? { download?.url ?? upload?.url }
@@ -145,11 +164,11 @@ public struct TransferRequest: Sendable, Hashable, Codable {
   }
 
   /// The header fields that it sends; not settable for a step.
-  package var fields: HeaderFields {
-    get { download?.fields ?? upload?.fields ?? HeaderFields() }
+  package var headers: HeaderFields {
+    get { download?.headers ?? upload?.headers ?? HeaderFields() }
     set {
-      download?.fields = newValue
-      upload?.fields = newValue
+      download?.headers = newValue
+      upload?.headers = newValue
     }
   }
 

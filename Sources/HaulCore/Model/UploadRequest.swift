@@ -81,11 +81,7 @@ public struct UploadRequest: Sendable, Hashable {
   /// exclude a precondition.
   public var ifExists: IfExists = .overwrite
   /// Header fields to send. They never follow a redirect to another origin.
-  public var headers: [(name: String, value: String)] {
-    get { fields.fields.map { ($0.name, $0.value) } }
-    set { fields = HeaderFields(newValue.map { ($0.name, $0.value) }) }
-  }
-  package var fields = HeaderFields()
+  public var headers = HeaderFields()
   /// The file of the token in `Authorization`, an absolute path: it is read again before requests.
   package var bearerFile: String?
   /// The most bytes per second of this transfer; nil or 0 for none. The limits of the manager also
@@ -108,8 +104,11 @@ public struct UploadRequest: Sendable, Hashable {
   package var listedIn: String?
 
   /// An upload with PUT, whatever the server has at the address.
-  public init(_ source: String, to url: ResourceURL) {
-    (self.source, self.url) = (.file(source), url)
+  /// - Throws: nothing for a `ResourceURL`; for any other address `bad-url`, `unsupported-scheme`.
+  public init<Address: ResourceAddress>(
+    _ source: String, to url: Address
+  ) throws(Address.Failure) {
+    (self.source, self.url) = (.file(source), try url.asResourceURL())
   }
 
   /// An upload to an S3 store.
@@ -123,7 +122,10 @@ public struct UploadRequest: Sendable, Hashable {
   }
 
   /// An upload with PUT of bytes that are not in a file: `add(_:bytes:)` of the manager adds it.
-  public init(to url: ResourceURL) { (source, self.url) = (.stream(nil), url) }
+  /// - Throws: nothing for a `ResourceURL`; for any other address `bad-url`, `unsupported-scheme`.
+  public init<Address: ResourceAddress>(to url: Address) throws(Address.Failure) {
+    (source, self.url) = (.stream(nil), try url.asResourceURL())
+  }
 
   /// An upload to an S3 store of bytes that are not in a file, as `init(to:)`.
   /// - Parameters:
@@ -132,15 +134,18 @@ public struct UploadRequest: Sendable, Hashable {
   public init(to object: S3Object, credentials: S3Credentials?) {
     self.init(to: object.url.taking(key: credentials))
     (method, region) = (.s3, object.region)
-    if let token = credentials?.sessionToken { fields.append(S3Login.tokenField, token) }
+    if let token = credentials?.sessionToken { headers.append(S3Login.tokenField, token) }
   }
 
   /// An upload with PUT of a remote resource, which is not written to a file.
   ///
   /// It is sent as a stream, which does not continue after a failure.
   /// - Parameter download: what to send, with the destination `.stream`.
-  public init(from download: DownloadRequest, to url: ResourceURL) {
-    (source, self.url) = (.remote(download), url)
+  /// - Throws: nothing for a `ResourceURL`; for any other address `bad-url`, `unsupported-scheme`.
+  public init<Address: ResourceAddress>(
+    from download: DownloadRequest, to url: Address
+  ) throws(Address.Failure) {
+    (source, self.url) = (.remote(download), try url.asResourceURL())
   }
 
   /// An upload to an S3 store of a remote resource, which is not written to a file.
@@ -165,8 +170,11 @@ public struct UploadRequest: Sendable, Hashable {
 
   /// An upload of a form with POST (RFC 7578).
   /// - Parameter form: its parts, in order, with at least one file.
-  public init(form: [FormPart], to url: ResourceURL) {
-    (source, self.url, method) = (.form(form), url, .post)
+  /// - Throws: nothing for a `ResourceURL`; for any other address `bad-url`, `unsupported-scheme`.
+  public init<Address: ResourceAddress>(
+    form: [FormPart], to url: Address
+  ) throws(Address.Failure) {
+    (source, self.url, method) = (.form(form), try url.asResourceURL(), .post)
   }
 
   /// The parts of a form; none for another source.
@@ -201,7 +209,7 @@ public struct UploadRequest: Sendable, Hashable {
   /// Whether a second attempt has the same effect as the first one (RFC 9110, section 9.2.2). The
   /// field that makes a POST safe to repeat is a convention of many servers.
   package var isIdempotent: Bool {
-    method.uploadProtocol.isIdempotent || fields["Idempotency-Key"] != nil
+    method.uploadProtocol.isIdempotent || headers["Idempotency-Key"] != nil
   }
 
   /// Whether a later run needs what this one stored: to continue, or to tidy up on the server. A

@@ -90,6 +90,9 @@ package struct RateFairQueue: Sendable {
     turn(at: now).map { ($0.ticket, now + $0.wait) }
   }
 
+  /// In bytes per second; nil for no limit.
+  package var rate: Int64? { bucket.rate }
+
   /// Changes the rate, also for waiting requests.
   package mutating func setRate(_ rate: Int64?, at now: Instant) {
     bucket.setRate(rate, at: now)

@@ -88,3 +88,20 @@ public struct StoreChange: Sendable {
       && endedAborts.isEmpty
   }
 }
+
+extension StoreChange {
+  /// Removes what servers answered: it may hold secrets, and is large.
+  package mutating func removeResponses() {
+    for index in updated.indices {
+      updated[index].result = updated[index].result?.noting(nil as TransferResponse?)
+    }
+    for index in events.indices {
+      guard case .finished(let result) = events[index].kind, result.response != nil else {
+        continue
+      }
+      events[index] = StoredEvent(
+        number: events[index].number, id: events[index].id,
+        kind: .finished(result.noting(nil as TransferResponse?)), groupEnd: events[index].groupEnd)
+    }
+  }
+}

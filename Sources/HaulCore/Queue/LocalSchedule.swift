@@ -22,12 +22,12 @@ package struct LocalSchedule: Sendable {
   /// The open readings of a week as separate ranges, in order.
   private let spans: [Range<Int64>]
 
-  /// - Throws: `internal` for a window outside the minutes of a day.
+  /// - Throws: `refused` for a window outside the minutes of a day.
   package init(_ schedule: Schedule, at timeZone: any TimeZoneOffsets) throws(TransferError) {
     for window in schedule.windows
     where !(0..<1440).contains(window.from) || !(0...1440).contains(window.to) {
       throw TransferError(
-        .internal,
+        .refused,
         "a window of the schedule is from minute \(window.from) to \(window.to): a day has the minutes 0 to 1440"
       )
     }

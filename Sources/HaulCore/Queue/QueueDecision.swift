@@ -156,6 +156,7 @@ extension TransferResult {
     guard path == nil, state != .completed else { return self }
     return TransferResult(
       state: state, path: older, bytes: bytes, fetched: fetched, reused: reused,
-      duration: duration, checksums: checksums, verified: verified, error: error, metrics: metrics)
+      duration: duration, checksums: checksums, verified: verified, error: error, metrics: metrics,
+      response: response)
   }
 }

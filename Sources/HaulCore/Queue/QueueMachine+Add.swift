@@ -52,16 +52,16 @@ extension QueueMachine {
   private func resolve(
     _ additions: [Addition], _ named: [String: TransferID]
   ) throws(TransferError) -> [DependencyGraph.Node] {
-    guard additions.contains(where: { !$0.request.after.isEmpty }) else { return [] }
+    guard additions.contains(where: { !$0.request.dependencies.isEmpty }) else { return [] }
     let new = Set(additions.map(\.id))
     let identifiers = identifiers
     let known = { (name: String) in identifiers[name] ?? named[name] }
     var nodes: [DependencyGraph.Node] = []
-    for addition in additions where !addition.request.after.isEmpty {
+    for addition in additions where !addition.request.dependencies.isEmpty {
       nodes.append(
         DependencyGraph.Node(
           id: addition.id,
-          after: try resolve(addition.request.after, new, known).compactMap(\.id),
+          after: try resolve(addition.request.dependencies, new, known).compactMap(\.id),
           policy: addition.request.whenDependencyFails))
     }
     return nodes
@@ -92,7 +92,7 @@ extension QueueMachine {
     _ new: Addition, after: [TransferID], _ decision: inout QueueDecision
   ) {
     var record = TransferRecord(id: new.id, request: new.request)
-    if !after.isEmpty { record.request.after = after.map { .transfer($0) } }
+    if !after.isEmpty { record.request.dependencies = after.map { .transfer($0) } }
     record.storedState.rank = ranks.append()
     record.storedState.priority = new.request.priority
     if let time = new.request.startTime { record.storedState.waitReason = .startTime(until: time) }

@@ -41,7 +41,7 @@ extension QueueMachine {
     switch member.state {
     case .queued: break
     // A running member may wait for its next attempt without its slot.
-    case .running: return (reason?.until).map { $0 > wallSeconds } == true ? reason : nil
+    case .running: return (reason?.untilSeconds).map { $0 > wallSeconds } == true ? reason : nil
     default: return nil
     }
     // A scheduled member no longer waits for its next attempt.

@@ -22,7 +22,9 @@ extension QueueMachine {
     }
     if let refusal = member.state.refusalOfChange { return refusal }
     try record.request.permits(request)
-    if member.end != nil, request.startsAt != record.request.startsAt, request.startTime != nil {
+    if member.end != nil, request.startSeconds != record.request.startSeconds,
+      request.startTime != nil
+    {
       throw TransferError(
         .refused,
         "it has ended, and a start time is for a transfer that waits",
@@ -47,11 +49,11 @@ extension QueueMachine {
     if file.new != file.old { try refuseTakenTarget(of: request, for: id) }
     var changed = request
     // Its old dependencies may no longer be in the list.
-    let old = Set(record.request.after.compactMap(\.id))
+    let old = Set(record.request.dependencies.compactMap(\.id))
     let identifiers = identifiers
-    changed.after = try resolve(request.after, old) { identifiers[$0] }
+    changed.dependencies = try resolve(request.dependencies, old) { identifiers[$0] }
     let node = DependencyGraph.Node(
-      id: id, after: changed.after.compactMap(\.id), policy: changed.whenDependencyFails)
+      id: id, after: changed.dependencies.compactMap(\.id), policy: changed.whenDependencyFails)
     do {
       try graph.set(node) { members.dependencyEnd(of: $0) }
     } catch {
@@ -62,7 +64,7 @@ extension QueueMachine {
       if let new = file.new { take(new, for: id) }
     }
     // An unchanged start time does not begin to count again; a new one counts from now on.
-    let isUnchanged = request.startsAt == record.request.startsAt
+    let isUnchanged = request.startSeconds == record.request.startSeconds
     let startTime = isUnchanged ? member.storedState.startTime : request.startTime
     if !isUnchanged, startTime != nil { change(id) { $0.storedState.startRequest = nil } }
     apply(changed, startingAt: startTime, to: member, &decision)
@@ -152,7 +154,7 @@ extension TransferRequest {
     var copy = self
     (copy.priority, copy.group) = (other.priority, other.group)
     copy.rateLimit = other.rateLimit
-    (copy.fields, copy.bearerFile) = (other.fields, other.bearerFile)
+    (copy.headers, copy.bearerFile) = (other.headers, other.bearerFile)
     copy.repetition = other.repetition
     return copy == other
   }

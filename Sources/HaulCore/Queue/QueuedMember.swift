@@ -42,7 +42,7 @@ package struct QueuedMember: Sendable, Hashable {
       whenDependencyFails: request.whenDependencyFails, storesStart: storesStart,
       isIdempotent: isIdempotent)
     (host, group, identifier) = (request.host, request.group, request.identifier)
-    (after, target) = (request.after.compactMap(\.id), request.exactTarget)
+    (after, target) = (request.dependencies.compactMap(\.id), request.exactTarget)
   }
 
   package var state: TransferMachine.State { machine.state }

@@ -1,3 +1,5 @@
+public import FoundationEssentials
+
 /// Why a transfer does not run: one type for the queue, events, summaries, `--json` and the store.
 /// Times are seconds since 1970.
 public enum WaitReason: Hashable, Sendable {
@@ -74,8 +76,11 @@ public enum WaitReason: Hashable, Sendable {
     }
   }
 
-  /// When the wait ends by itself, in seconds since 1970; nil if unknown.
-  public var until: Double? {
+  /// When the wait ends by itself; nil if unknown.
+  public var until: Date? { untilSeconds.map { Date(timeIntervalSince1970: $0) } }
+
+  /// `until` in seconds since 1970.
+  package var untilSeconds: Double? {
     switch self {
     case .hostRefusal(let until), .hostBackOff(let until), .retry(let until),
       .startTime(let until):
@@ -86,8 +91,11 @@ public enum WaitReason: Hashable, Sendable {
   }
 
   /// A text for people; text from outside is not escaped.
-  /// - Parameter wallSeconds: the present time, in seconds since 1970, to compute what remains.
-  public func description(at wallSeconds: Double) -> String {
+  /// - Parameter time: the present time, to compute what remains.
+  public func description(at time: Date) -> String { text(at: time.timeIntervalSince1970) }
+
+  /// The same, at a time in seconds since 1970.
+  package func text(at wallSeconds: Double) -> String {
     switch self {
     case .slot: "all slots are taken"
     case .hostLimit: "the host's limit of transfers or connections is reached"

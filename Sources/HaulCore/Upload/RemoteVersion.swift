@@ -90,7 +90,7 @@ package struct RemoteVersion: Sendable, Hashable {
     _ source: DownloadRequest, firstByte: Int64? = nil, lastByte: Int64? = nil
   ) -> FetchRequest {
     var request = FetchRequest(
-      url: source.askedURL, headers: source.fields, firstByte: firstByte, lastByte: lastByte,
+      url: source.askedURL, headers: source.headers, firstByte: firstByte, lastByte: lastByte,
       allowInsecure: source.allowInsecure)
     (request.signing, request.bearerFile) = (source.signing, source.bearerFile)
     request.trustedHosts = source.trustedRedirectHosts

@@ -61,7 +61,7 @@ enum ShownText {
   /// The words of the request's fields, but those about content, the passwords in them and in its
   /// address, and the values of its query that are not shown.
   static func credentials(of request: UploadRequest) -> [String] {
-    let fields = request.fields.fields.filter { field in
+    let fields = request.headers.filter { field in
       let name = field.name.lowercased()
       return !["content-", "accept", "user-agent"].contains { name.hasBytePrefix($0) }
     }

@@ -90,7 +90,7 @@ enum StoredLength {
     guard isHTML(head.headers["Content-Type"]) else { return false }
     let path = request.url.path.lowercased()
     let isExpected = [".html", ".htm", ".xhtml"].contains { path.hasByteSuffix($0) }
-    return !isExpected && !isHTML(request.fields["Content-Type"])
+    return !isExpected && !isHTML(request.headers["Content-Type"])
   }
 
   private static func isHTML(_ type: String?) -> Bool {
@@ -124,7 +124,7 @@ struct StoredVersion: Sendable, Hashable {
 extension UploadMessage {
   /// Asks a WebDAV server for the properties of a file, or of a directory without its content.
   static func properties(_ url: ResourceURL, of request: UploadRequest) -> UploadMessage {
-    var fields = request.fields
+    var fields = request.headers
     fields.remove("Content-Type")
     fields.append("Depth", "0")
     fields.append("Content-Type", "application/xml")
@@ -140,7 +140,7 @@ extension UploadMessage {
 
   /// Asks for the length of what is stored there. The upload goes on without an answer.
   static func measure(_ url: ResourceURL, of request: UploadRequest) -> UploadMessage {
-    var fields = request.fields
+    var fields = request.headers
     fields.remove("Content-Type")
     fields.append("Cache-Control", "no-cache")
     var message = UploadMessage("HEAD", url, fields: fields)

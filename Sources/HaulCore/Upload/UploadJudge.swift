@@ -79,7 +79,7 @@ package struct UploadJudge: Sendable {
     switch head.status {
     case 401:
       let (text, remedy) = UnauthorizedAdvice.advice(
-        on: head, to: request.url, request.fields, withBody: true)
+        on: head, to: request.url, request.headers, withBody: true)
       let refused = error(.unauthorized, head, text)
       return remedy.map { refused.remedied(by: $0) } ?? refused
     case 403: return error(.forbidden, head, "uploading there is forbidden")

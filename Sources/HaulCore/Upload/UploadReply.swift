@@ -1,14 +1,13 @@
 /// What a server says about a file that it has taken with PUT or POST. Many services tell the
 /// address of the file in no other place.
-public struct UploadReply: Sendable, Hashable, Codable {
+package struct UploadReply: Sendable, Hashable, Codable {
   /// The `Location` of the answer, as a whole address (RFC 9110, section 10.2.2).
-  public var location: String?
+  package var location: String?
   /// The body without the space around it, if it is a text of at most 16 KiB, has nothing that is
   /// not shown as it is, and is no web page.
-  public var text: String?
+  package var text: String?
 
-  /// An answer of a server, for fakes and tests.
-  public init(location: String? = nil, text: String? = nil) {
+  package init(location: String? = nil, text: String? = nil) {
     (self.location, self.text) = (location, text)
   }
 

@@ -170,7 +170,7 @@ extension FetchResponse {
     let hasMarkedEnd = !head.endsWithConnection
     var head = head
     head.headers = HeaderFields(
-      head.headers.fields.filter { !Self.ofCodedBytes.contains($0.name.lowercased()) }
+      head.headers.filter { !Self.ofCodedBytes.contains($0.name.lowercased()) }
         .map { ($0.name, $0.value) })
     head.removedCoding = coding
     return FetchResponse(

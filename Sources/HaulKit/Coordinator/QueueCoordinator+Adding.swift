@@ -181,9 +181,9 @@ extension QueueCoordinator {
       var (former, request) = (record.request, requests[index])
       former.priority = queue.members[record.id]?.storedState.priority ?? former.priority
       // Dependencies are stored as ids; those that have completed since are left out.
-      request.after = former.after
+      request.dependencies = former.dependencies
       if request.repetition?.isSame(as: former.repetition) == true {
-        (request.repetition, request.startsAt) = (former.repetition, former.startsAt)
+        (request.repetition, request.startSeconds) = (former.repetition, former.startSeconds)
       }
       return request == former ? nil : (record, request)
     }
@@ -265,8 +265,9 @@ extension QueueCoordinator {
     guard let search = store as? any AddressSearch else { return [:] }
     var indices: [String: [Int]] = [:]
     for (index, request) in requests.enumerated() {
-      guard let url = request.download?.url, request.identifier == nil, request.after.isEmpty,
-        request.startsAt == nil || request.repetition != nil
+      guard let url = request.download?.url, request.identifier == nil,
+        request.dependencies.isEmpty,
+        request.startSeconds == nil || request.repetition != nil
       else { continue }
       indices[url.redacted, default: []].append(index)
     }
@@ -274,8 +275,8 @@ extension QueueCoordinator {
     let ids = try await search.unended(at: Array(indices.keys)).filter(willRun)
     var same: [Int: TransferRecord] = [:]
     for record in try await store.records(ids)
-    where record.request.after.isEmpty
-      && (record.request.startsAt == nil || record.request.repetition != nil)
+    where record.request.dependencies.isEmpty
+      && (record.request.startSeconds == nil || record.request.repetition != nil)
     {
       for index in record.request.url.flatMap({ indices[$0.redacted] }) ?? [] {
         let request = requests[index]

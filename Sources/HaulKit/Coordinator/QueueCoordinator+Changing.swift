@@ -31,13 +31,6 @@ extension QueueCoordinator {
 
   /// See `TransferManager.set`.
   func set(
-    _ id: TransferID, _ change: @Sendable (inout TransferRequest) -> Void
-  ) async throws(TransferError) -> CommandRefusal? {
-    let report = try await set(.ids([id]), change)
-    return report.refused[id]
-  }
-
-  func set(
     _ selection: TransferSelection, _ change: @Sendable (inout TransferRequest) -> Void
   ) async throws(TransferError) -> CommandReport {
     let ids = ids(of: selection)
@@ -93,14 +86,14 @@ extension QueueCoordinator {
     var request = record.request
     request.priority = member.storedState.priority
     let startTime = member.storedState.pendingStartTime
-    request.startsAt = startTime
+    request.startSeconds = startTime
     try edit(&request)
     plan(&request, after: record.request, of: member)
     // One that no longer counts stays in the request, so that the same `add` changes nothing.
-    if request.startsAt == startTime {
-      request.startsAt = record.request.startsAt
+    if request.startSeconds == startTime {
+      request.startSeconds = record.request.startSeconds
     } else {
-      record.request.startsAt = startTime
+      record.request.startSeconds = startTime
     }
     request = try checked([request])[0]
     try await checkGroup(of: request, before: record.request)

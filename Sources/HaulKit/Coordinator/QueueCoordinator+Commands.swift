@@ -1,5 +1,6 @@
 import HaulCore
 import HaulFiles
+import NIOConcurrencyHelpers
 
 /// Commands to many members, and the order of the list.
 extension QueueCoordinator {
@@ -130,10 +131,6 @@ extension QueueCoordinator {
     await startReady()
   }
 
-  func register(step name: String, _ closure: @escaping StepClosure) async {
-    steps[name] = closure
-    await startReady()
-  }
 }
 
 extension TransferMachine.Command {
@@ -248,7 +245,7 @@ extension QueueCoordinator {
     await engine.heartbeat.stop()
     await mutex.run {}
     await store.close()
-    steps = [:]
+    engine.steps.withLockedValue { $0 = [:] }
     waiters.endAll()
   }
 

@@ -37,9 +37,21 @@ extension QueueCoordinator {
   ) async throws(TransferError) -> [TransferID: TransferResult] {
     let records = try await store.records(ids(of: .group(group)))
     return Dictionary(
-      records.compactMap { record in (record.result ?? blocked(record.id)).map { (record.id, $0) }
+      records.compactMap { record in
+        (record.result ?? blocked(record.id)).map {
+          (record.id, responses.completed($0, of: record.id))
+        }
       },
       uniquingKeysWith: { $1 })
+  }
+
+  func percent(of group: String) -> Int? {
+    guard let counts = queue.groups.counts(of: group), counts.members > 0 else { return nil }
+    guard !counts.isComplete else { return 100 }
+    let running = queue.members.values.lazy.filter { $0.group == group && $0.end == nil }
+      .map { self.engine.hub.live($0.id).progress?.fraction ?? 0 }
+    let done = running.reduce(Double(counts.ended), +)
+    return min(Int(done / Double(counts.members) * 100), 99)
   }
 
   func progress(of group: String) async throws(TransferError) -> TransferProgress {

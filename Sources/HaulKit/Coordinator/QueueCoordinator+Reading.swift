@@ -42,7 +42,10 @@ extension QueueCoordinator {
 
   /// In list order.
   package func ids(of selection: TransferSelection) -> [TransferID] {
-    switch selection {
+    switch selection.kind {
+    case .several(let selections):
+      var seen: Set<TransferID> = []
+      return selections.flatMap { ids(of: $0) }.filter { seen.insert($0).inserted }
     case .ids(let ids): return ids
     case .all: return inOrder(queue.members.ranks)
     case .group(let group): return inOrder { $0.group == group }
@@ -63,7 +66,7 @@ extension QueueCoordinator {
   }
 
   func summary(of id: TransferID) -> TransferSummary? {
-    summaries(of: [id]).first
+    summaries(of: .ids([id])).first
   }
 
   private func summaries(of ids: [TransferID]) -> [TransferSummary] {
@@ -234,9 +237,9 @@ extension QueueCoordinator {
 
   func stream(of id: TransferID) throws(TransferError) -> StreamBuffer {
     guard let stream = runs[id].stream else {
-      throw TransferError(.internal, "that transfer has no stream to read")
+      throw TransferError(.refused, "that transfer has no stream to read")
     }
-    guard !runs[id].isStreamRead else { throw TransferError(.internal, "the stream has a reader") }
+    guard !runs[id].isStreamRead else { throw TransferError(.refused, "the stream has a reader") }
     runs[id].isStreamRead = true
     return stream
   }
@@ -295,7 +298,8 @@ extension QueueCoordinator {
   private func presentState(of id: TransferID) -> PresentState? {
     guard let member = queue.members[id], let summary = summary(of: id) else { return nil }
     let (phase, progress) = engine.hub.live(id)
-    return PresentState(summary: summary, phase: phase, progress: progress, end: member.end)
+    return PresentState(
+      summary: summary, phase: phase, progress: progress, end: member.end, responses: responses)
   }
 }
 
@@ -305,11 +309,13 @@ private struct PresentState {
   let phase: TransferEvent.Phase?
   let progress: TransferProgress?
   let end: TransferResult.State?
+  let responses: RecentResponses
 
   /// Its snapshot, and the result if it has ended.
   func event(_ record: TransferRecord?) -> (event: TransferEvent, result: TransferResult?) {
     let result = end.map { state in
-      record?.result.flatMap { $0.state == state ? $0 : nil } ?? TransferResult(state: state)
+      let result = record?.result.flatMap { $0.state == state ? $0 : nil }
+      return responses.completed(result ?? TransferResult(state: state), of: summary.id)
     }
     let snapshot = TransferSnapshot(
       summary: summary, phase: phase, progress: progress, result: result)
@@ -340,7 +346,7 @@ extension QueueCoordinator {
     while let member = queue.members[id] {
       if let state = member.end {
         guard let record = try await store.records([id]).first else { continue }
-        return record.result ?? TransferResult(state: state)
+        return responses.completed(record.result ?? TransferResult(state: state), of: id)
       }
       if orBlocked, let result = blocked(id) { return result }
       guard !isShutDown, !Task.isCancelled else { return nil }
@@ -381,19 +387,6 @@ extension QueueCoordinator {
     while queue.outstandingCount > own, !isShutDown, !Task.isCancelled {
       // The list was empty once; what is added later does not count.
       if await waiters.empty.valueUnlessCancelled(for: own) != nil { return }
-    }
-  }
-}
-
-extension TransferResult {
-  /// The result if it is a success, else its error is thrown.
-  var orThrowError: TransferResult {
-    get throws(TransferError) {
-      switch state {
-      case .completed: self
-      case .failed: throw error ?? TransferError(.internal, "the transfer failed without an error")
-      case .cancelled: throw TransferError(.cancelled, "it was cancelled")
-      }
     }
   }
 }

@@ -20,8 +20,8 @@ extension QueueCoordinator {
       if repetition.isInterval {
         repetition.start = repetition.start ?? max(request.startTime ?? now, now)
         request.repetition = repetition
-      } else if request.startsAt == nil {
-        request.startsAt = repetition.next(after: now)
+      } else if request.startSeconds == nil {
+        request.startSeconds = repetition.next(after: now)
       }
       return request
     }
@@ -39,9 +39,9 @@ extension QueueCoordinator {
     request.repetition = repetition
     guard let former = old.repetition, member.hasRun || !former.isInterval,
       member.state == .queued || member.state == .paused, let time = member.storedState.startTime,
-      request.startsAt == time
+      request.startSeconds == time
     else { return }
-    request.startsAt = repetition.next(after: now)
+    request.startSeconds = repetition.next(after: now)
   }
 
   /// When a transfer whose run ends now runs again, in seconds since 1970; nil if it does not.

@@ -1,5 +1,6 @@
 import HaulCore
 import HaulFiles
+import NIOConcurrencyHelpers
 
 /// Starts transfers that have a slot.
 extension QueueCoordinator {
@@ -165,7 +166,7 @@ extension QueueCoordinator {
         ProgramCommand(id: id, arguments: arguments, directory: directory), engine, programs,
         isIdempotent: step.isIdempotent)
     case .named(let name, let input):
-      guard let closure = steps[name] else { break }
+      guard let closure = engine.steps.withLockedValue({ $0[name] }) else { break }
       return StepDriver(closure: closure, input: input)
     }
     return MissingStepDriver(step: step)

@@ -6,7 +6,7 @@ extension QueueCoordinator {
   func checkNamedDependencies(of requests: [TransferRequest]) async throws(TransferError) {
     var named: Set<TransferID> = []
     for request in requests where request.roots == nil {
-      for case .identifier(let name) in request.after {
+      for case .identifier(let name) in request.dependencies {
         if let id = queue.id(of: name) { named.insert(id) }
       }
     }

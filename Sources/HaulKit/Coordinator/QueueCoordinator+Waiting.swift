@@ -191,6 +191,7 @@ extension QueueCoordinator {
     var localSchedule: LocalSchedule?
     if let schedule { localSchedule = try LocalSchedule(schedule) }
     scheduleMonitor.set(localSchedule)
+    engine.schedule.withLockedValue { $0 = schedule }
     await startReady()
     emitWaitsAfterSchedule()
   }

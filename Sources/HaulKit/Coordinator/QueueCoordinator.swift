@@ -28,6 +28,8 @@ package actor QueueCoordinator {
   let store: any Store
   private(set) var queue = QueueMachine()
   var runs = RunSupervisor()
+  /// Of transfers that have ended.
+  var responses = RecentResponses()
   let mutex = AsyncMutex()
   /// Calls of `add` that wait for the mutex, in order.
   var waitingAdds: [PendingAdd] = []
@@ -42,7 +44,6 @@ package actor QueueCoordinator {
   /// Transfers that the schedule stops or has stopped.
   var stoppingForSchedule: [TransferID] = []
   var hasScheduleChanged = false
-  var steps: [String: StepClosure] = [:]
   /// How transfers repeat that run, or wait for a start time, as far as it is known.
   var repetitions: [TransferID: Repetition?] = [:]
   /// Transfers that have a slot, and whose start is not stored yet.
@@ -160,6 +161,7 @@ extension QueueCoordinator {
       waiting = await identities(ofWaiting: decision, events)
       var change = decision.change
       change.time = engine.clock.wallSeconds
+      change.removeResponses()
       if !change.isEmpty { try await store.commit(change) }
     } catch {
       engine.log(error)
@@ -294,6 +296,7 @@ extension QueueCoordinator {
     case .waits: break
     case .ended(let id, let result):
       forget(id)
+      responses.note(result.response, of: id)
       if result.state == .completed, runs[id].serverName != nil { runs[id].serverName = nil }
       // A removal ends a wait by its own effect, for the same reason whenever the wait began.
       let isRemoved = result.state == .cancelled && queue.members[id] == nil
@@ -301,6 +304,7 @@ extension QueueCoordinator {
     case .groupEnded(let group): waiters.groups.resume(group, true)
     case .removed(let id):
       forget(id)
+      responses.note(nil, of: id)
       note(nil, of: id)
       runs.remove(id)
       waiters.stopped.resume(id, ())

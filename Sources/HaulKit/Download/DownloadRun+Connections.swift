@@ -34,7 +34,8 @@ extension DownloadRun {
 
   /// False for the only transfer of a host: a task receives a large body at a slightly lower cost.
   private func mayBeginAtOnce(_ fetch: FetchRequest) -> Bool {
-    guard !fetch.isAdditional, fetch.signing == nil, !fetch.hasCredential, engine.prepare == nil
+    guard !fetch.isAdditional, fetch.signing == nil, !fetch.hasCredential, engine.prepare == nil,
+      engine.configuration.validate == nil
     else { return false }
     let host = host
     return engine.scheduler.update { $0.transfers(of: host) > 1 && $0.pauseEnd(of: host) == nil }

@@ -171,12 +171,13 @@ extension DownloadRun {
       duration: engine.clock.now - started,
       checksums: verified == .checksum ? machine.checksums : [], verified: verified,
       coding: state == .completed ? machine.version?.coding : nil, error: error,
-      metrics: metrics)
+      metrics: metrics,
+      response: lastHead.map { TransferResponse($0) })
     if state == .completed, verified != .checksum, machine.version?.isUnexpectedPage == true {
       result = result.notingUnexpectedPage()
     }
     if let sender = machine.sender { result = result.noting(sender: sender) }
-    return cacheUse.map { result.noting($0) } ?? result
+    return lastHead?.cacheUse.map { result.noting($0) } ?? result
   }
 
   private var metrics: TransferMetrics? {

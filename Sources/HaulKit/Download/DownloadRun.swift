@@ -28,8 +28,8 @@ struct DownloadRun: ~Copyable {
   var isReadingBack = false
   /// When the first answer came.
   var firstResponseAt: Instant?
-  /// What the last answer said of the cache of the transport.
-  var cacheUse: CacheUse?
+  /// The last answer, also one that was refused.
+  var lastHead: ResponseHead?
   var requests = 0
   var retries = 0
   /// Whether the manager has been informed that the old bytes are discarded.
@@ -124,13 +124,17 @@ struct DownloadRun: ~Copyable {
     case .answered(let id):
       guard let head = takeAnswer(to: id) else { return }
       firstResponseAt = firstResponseAt ?? engine.clock.now
-      cacheUse = head.cacheUse
+      lastHead = head
       log(id, head)
       engine.note(head)
       let wall = engine.clock.wallSeconds
       await noteAnswer()
+      let isFirst = plan.update { $0.plan.segments[id]?.written == 0 }
       await handle(
         .responded(id, head, isFromOtherAddress: isFromOtherAddress(head), wallSeconds: wall))
+      if isFirst, 200..<300 ~= head.status, machine.version != nil {
+        driver.stream?.note(TransferResponse(head))
+      }
     case .order(let order): await follow(order)
     case .timer(let timer, let instant):
       // The timer of a wait that ended early must not end the next wait.

@@ -19,6 +19,8 @@ package final class StreamBuffer: Sendable {
     var peakBuffered: Int64 = 0
     var digest: IncrementalDigest?
     var end: Result<Void, TransferError>?
+    /// The answer that the bytes come from, and the generation of its version.
+    var head: (response: TransferResponse, generation: Int)?
     var plan: LockedSegmentPlan?
     var generation = 0
     var moved: @Sendable () -> Void = {}
@@ -68,6 +70,36 @@ package final class StreamBuffer: Sendable {
       state.bufferedBytes = 0
       state.digest = algorithms.isEmpty ? nil : IncrementalDigest(algorithms)
       state.generation = state.plan?.update { $0.plan.window?.generation } ?? 0
+    }
+  }
+
+  /// Notes the answer that has the first bytes.
+  func note(_ response: TransferResponse) {
+    change { state in
+      state.head = (response, state.plan?.update { $0.plan.window?.generation } ?? 0)
+    }
+  }
+
+  /// The answer, once it is accepted: no other version follows it. Nil for a resource that ended
+  /// without one.
+  /// - Throws: why the download failed, `cancelled`.
+  func head() async throws(TransferError) -> TransferResponse? {
+    while true {
+      let (head, end) = change { state -> (TransferResponse?, Result<Void, TransferError>?) in
+        guard let head = state.head, let plan = state.plan else { return (nil, state.end) }
+        let isFinal =
+          state.givenEnd > 0
+          || plan.update { $0.plan.commitToReader(generation: head.generation) }
+        if !isFinal { state.head = nil }
+        return (isFinal ? head.response : nil, state.end)
+      }
+      if let head { return head }
+      if let end {
+        try end.get()
+        return nil
+      }
+      await wait { $0.head != nil || $0.end != nil }
+      if Task.isCancelled { throw TransferError(.cancelled, "the stream no longer has a reader") }
     }
   }
 

@@ -1,8 +1,9 @@
+public import FoundationEssentials
 public import HaulCore
 
 /// The bytes of one download, in order, while they arrive over several connections.
 ///
-/// At most 32 MiB are buffered, so a slow reader slows the network. One reader at a time is
+/// At most `Configuration.streamWindow` bytes are buffered, so a slow reader slows the network. One reader at a time is
 /// allowed; releasing the sequence before its end cancels the transfer.
 public struct TransferBytes: AsyncSequence, Sendable {
   /// Consecutive bytes, as the network delivered them.
@@ -57,6 +58,35 @@ public struct TransferBytes: AsyncSequence, Sendable {
   let reading: Reading
 
   init(_ buffer: StreamBuffer) { reading = Reading(buffer: buffer) }
+
+  /// What the server answered, once the answer is accepted and before its bytes are read: a service
+  /// that passes the bytes on can send status and fields first.
+  /// - Throws: why the download failed, with the server's `status`, if it has no such answer;
+  ///   `interrupted` when it was paused; `cancelled`.
+  public var head: TransferResponse {
+    get async throws(TransferError) {
+      guard let head = try await reading.buffer.head() else {
+        throw TransferError(.internal, "the stream ended without an answer")
+      }
+      return head
+    }
+  }
+
+  /// All bytes.
+  /// - Parameter maximum: the most bytes that are taken.
+  /// - Throws: `too-large` if there are more: the transfer is cancelled once this value is released;
+  ///   as `AsyncIterator.next()`.
+  public func collect(upTo maximum: Int) async throws(TransferError) -> Data {
+    var data = Data()
+    var iterator = makeAsyncIterator()
+    while let chunk = try await iterator.next() {
+      guard chunk.count <= maximum - data.count else {
+        throw TransferError(.tooLarge, "the stream has more than \(maximum) bytes")
+      }
+      chunk.withUnsafeBytes { data.append(contentsOf: $0) }
+    }
+    return data
+  }
 
   /// The iterator of the one reader.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(reading: reading) }

@@ -23,6 +23,12 @@ package final class Engine: Sendable {
   let credentials = NIOLockedValueBox(CredentialState())
   /// The initial schedule; nil for always.
   let localSchedule: LocalSchedule?
+  /// The present schedule; nil for always.
+  let schedule: NIOLockedValueBox<Schedule?>
+  /// As given: what may change is elsewhere.
+  let configuration: TransferManager.Configuration
+  /// The registered closures, by the names of their steps.
+  let steps = NIOLockedValueBox<[String: StepClosure]>([:])
   /// File systems without room for any file.
   let fullDevices = NIOLockedValueBox<Set<UInt64>>([])
   package let hooks: Hooks
@@ -75,6 +81,8 @@ package final class Engine: Sendable {
     self.endSession = endSession
     self.network = network
     self.localSchedule = localSchedule
+    schedule = NIOLockedValueBox(localSchedule?.schedule)
+    self.configuration = configuration
     isAttended = configuration.isAttended
     waitsForDisk = configuration.waitsForDisk
     waitsForNetwork = configuration.waitsForNetwork

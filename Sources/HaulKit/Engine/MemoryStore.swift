@@ -178,7 +178,7 @@ extension MemoryStore.State {
 
   fileprivate mutating func dropDependencies(on ids: Set<TransferID>) {
     for index in records.ids.indices {
-      records[index].request.after.removeAll {
+      records[index].request.dependencies.removeAll {
         if case .transfer(let other) = $0 { ids.contains(other) } else { false }
       }
     }

@@ -21,12 +21,35 @@ public struct OutgoingRequest: Sendable, Hashable {
 /// for it unless it stops when its task is cancelled. An error fails the attempt: a `TransferError`
 /// as it is, any other as `unauthorized`, which is retried.
 public typealias RequestPreparation =
-  @Sendable (OutgoingRequest) async throws -> [(name: String, value: String)]
+  @Sendable (OutgoingRequest) async throws -> HeaderFields
 
 extension Engine {
   /// Sends a request with the fields of the hook, and once more if the server refuses it. The
   /// fields are not logged, and not sent to another origin after a redirect.
   func send(_ request: FetchRequest, _ idleTimer: IdleTimer?) async throws -> FetchResponse {
+    let response = try await sendPrepared(request, idleTimer)
+    guard let validate = configuration.validate, 200..<300 ~= response.head.status else {
+      return response
+    }
+    // The time of the hook does not count toward the idle timeout.
+    idleTimer?.end()
+    do {
+      try await validate(TransferResponse(response.head))
+    } catch let error as TransferError {
+      throw error
+    } catch let error as CancellationError {
+      throw error
+    } catch {
+      // The text of such an error may hold secrets.
+      throw TransferError(.refused, "the answer was not accepted (\(type(of: error)))")
+    }
+    idleTimer?.begin(at: clock.now)
+    return response
+  }
+
+  private func sendPrepared(
+    _ request: FetchRequest, _ idleTimer: IdleTimer?
+  ) async throws -> FetchResponse {
     if let login = request.signing { return try await send(request, signedBy: login) }
     guard !request.hasLeftOrigin else { return try await transport.fetch(request) }
     guard let prepare else {
@@ -73,7 +96,7 @@ extension Engine {
     var head = response.head
     let body = await words(of: response.body)
     try Task.checkCancellation()
-    let fields = request.headers.fields.map(\.value).filter { $0.utf8.count >= 8 }
+    let fields = request.headers.map(\.value).filter { $0.utf8.count >= 8 }
     let secrets = [key.secretAccessKey, key.sessionToken] + fields
     head.refusal = SendResponse(head: head, body: body).without(secrets).body
     return FetchResponse(head: head, bytes: [UInt8]())
@@ -131,7 +154,7 @@ extension Engine {
 
   private func fields(
     for request: FetchRequest, attempt: Int, _ prepare: RequestPreparation
-  ) async throws -> [(name: String, value: String)] {
+  ) async throws -> HeaderFields {
     do {
       return try await prepare(OutgoingRequest(url: request.url, attempt: attempt))
     } catch let error as TransferError {

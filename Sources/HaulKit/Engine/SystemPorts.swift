@@ -30,7 +30,7 @@ struct SystemPorts {
   }
 
   /// A given transport is used instead of an HTTP client, and is not shut down.
-  /// - Throws: `tls` when a file of certificates or keys cannot be read or holds none; `internal`
+  /// - Throws: `tls` when a file of certificates or keys cannot be read or holds none; `refused`
   ///   for an invalid schedule.
   init(
     _ configuration: TransferManager.Configuration, _ replaced: PortOverrides = PortOverrides()
@@ -98,5 +98,6 @@ extension HTTPTransport.Settings {
     userAgent = configuration.userAgent
     refusesPrivateRedirects = configuration.refusesPrivateRedirects
     session = configuration.session
+    followsRedirect = configuration.followsRedirect
   }
 }

@@ -16,13 +16,13 @@ struct SystemTimeZone: TimeZoneOffsets {
   private let zone: TimeZone
 
   /// - Parameter name: from the time zone database; nil for the system's zone.
-  /// - Throws: `internal` for an unknown name.
+  /// - Throws: `refused` for an unknown name.
   init(_ name: String?) throws(TransferError) {
     guard TimeZone(identifier: "Etc/UTC") != nil else {
       throw TransferError(.internal, "no time zones are installed")
     }
     guard let zone = name.map({ TimeZone(identifier: $0) }) ?? .autoupdatingCurrent else {
-      throw TransferError(.internal, "unknown time zone \(name ?? "")")
+      throw TransferError(.refused, "unknown time zone \(name ?? "")")
     }
     self.zone = zone
   }
@@ -33,7 +33,7 @@ struct SystemTimeZone: TimeZoneOffsets {
 }
 
 extension LocalSchedule {
-  /// - Throws: `internal` for an unknown time zone, or a window outside the minutes of a day.
+  /// - Throws: `refused` for an unknown time zone, or a window outside the minutes of a day.
   package init(_ schedule: Schedule) throws(TransferError) {
     try self.init(schedule, at: SystemTimeZone(schedule.timeZone))
   }

@@ -22,6 +22,9 @@ package final class Throttle: Sendable {
 
   private static func limit(_ rate: Int64?) -> Int64? { rate.flatMap { $0 > 0 ? $0 : nil } }
 
+  /// In bytes per second; nil for no limit.
+  var rate: Int64? { queue.withLockedValue(\.rate) }
+
   package var isLimited: Bool { limited.load(ordering: .relaxed) }
 
   /// Changes the rate (bytes per second) or removes the limit; waiting tasks use the new rate.

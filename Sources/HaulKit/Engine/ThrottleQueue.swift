@@ -66,6 +66,8 @@ struct ThrottleQueue: Sendable {
     return (nil, wakes)
   }
 
+  var rate: Int64? { fairQueue.rate }
+
   mutating func setRate(_ rate: Int64?, at now: Instant) -> Continuations {
     fairQueue.setRate(rate, at: now)
     var wakes = Continuations()

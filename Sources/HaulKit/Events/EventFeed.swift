@@ -80,6 +80,15 @@ final class EventFeed: Sendable {
     }
   }
 
+  /// The same for the members of a group.
+  func nextOfMembers(of group: String, atMost most: Int) async -> [TransferEvent] {
+    while true {
+      let events = await nextOfTransfers(atMost: most)
+      let own = events.filter { $0.group == group }
+      if !own.isEmpty || events.isEmpty { return own }
+    }
+  }
+
   private func ready(atMost most: Int) async -> Ready {
     while true {
       let ready = takeReady(atMost: most)

@@ -9,6 +9,7 @@ public struct TransferEvents: AsyncSequence, Sendable {
   enum Source: Sendable {
     case everything(EventFeed)
     case one(TransferFeed)
+    case group(EventFeed, String)
   }
 
   let source: Source
@@ -30,6 +31,7 @@ public struct TransferEvents: AsyncSequence, Sendable {
     switch source {
     case .one(let feed): await feed.next(atMost: most)
     case .everything(let feed): await feed.nextOfTransfers(atMost: most)
+    case .group(let feed, let name): await feed.nextOfMembers(of: name, atMost: most)
     }
   }
 

@@ -5,19 +5,25 @@ final class ListFeed: Sendable {
   private static let tick: Duration = .milliseconds(100)
   private let task: Task<Void, Never>
 
-  /// - Parameter deliver: called with all changes since the last call.
-  init(_ coordinator: QueueCoordinator, _ deliver: @escaping @Sendable (ListUpdate) async -> Void) {
+  /// - Parameters:
+  ///   - group: nil for the whole list.
+  ///   - deliver: called with all changes since the last call.
+  init(
+    _ coordinator: QueueCoordinator, group: String?,
+    _ deliver: @escaping @Sendable (ListUpdate) async -> Void
+  ) {
     let feed = EventFeed(of: coordinator, from: .nothing)
     let (store, clock) = (coordinator.store, coordinator.engine.clock)
+    let selection = group.map { TransferSelection.group($0) } ?? .all
     task = Task { [weak coordinator] in
-      var model = ListModel()
+      var model = ListModel(group: group)
       while true {
         let events = await feed.next(atMost: .max)
         guard !Task.isCancelled else { return }
         guard !events.isEmpty else { return await deliver(model.takeUpdate(isLast: true)) }
         await model.apply(events, store)
         let until = clock.now + Self.tick
-        let order = model.mayHaveNewOrder ? await coordinator?.ids(of: .all) : nil
+        let order = model.mayHaveNewOrder ? await coordinator?.ids(of: selection) : nil
         await deliver(model.takeUpdate(order: order))
         // The sleep ends early when the list is released: then there are no further events.
         try? await clock.sleep(until: until)

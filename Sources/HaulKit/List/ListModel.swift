@@ -6,12 +6,18 @@ struct ListModel: Sendable {
   typealias Row = TransferList.Row
 
   private static let pageSize = 512
+  /// The group whose members it shows; nil for the whole list.
+  private let group: String?
+  /// Transfers that are not in that group, so that their records are read once.
+  private var others: Set<TransferID> = []
   private var rows: [TransferID: Row] = [:]
   private var changed: OrderedSet<TransferID> = []
   private var removed: Set<TransferID> = []
   private var isReset = false
   /// Whether the order of the rows may have changed.
   private(set) var mayHaveNewOrder = false
+
+  init(group: String? = nil) { self.group = group }
 
   mutating func apply(_ events: [QueueEvent], _ store: any Store) async {
     for event in events {
@@ -22,7 +28,9 @@ struct ListModel: Sendable {
         case .removed: remove(event.id)
         case .moved: mayHaveNewOrder = true
         default:
+          if others.contains(event.id), !event.kind.isSnapshot { continue }
           if rows[event.id] == nil || event.kind.isSnapshot { await add(event, store) }
+          guard rows[event.id] != nil else { continue }
           rows[event.id]?.apply(event.kind)
           changed.append(event.id)
         }
@@ -41,7 +49,9 @@ struct ListModel: Sendable {
 
   private mutating func reset(_ snapshot: QueueSnapshot, _ store: any Store) async {
     (rows, changed, removed, isReset) = ([:], [], [], true)
-    var rest = snapshot.transfers[...]
+    let members = snapshot.transfers.filter { group == nil || $0.group == group }
+    others = group == nil ? [] : Set(snapshot.transfers.map(\.id)).subtracting(members.map(\.id))
+    var rest = members[...]
     while !rest.isEmpty {
       let page = rest.prefix(Self.pageSize)
       rest = rest.dropFirst(page.count)
@@ -61,12 +71,20 @@ struct ListModel: Sendable {
   private mutating func add(_ event: TransferEvent, _ store: any Store) async {
     var row = Row(id: event.id, name: "\(event.id)", state: .queued)
     // A row without its address is better than none.
-    if let record = (try? await store.records([event.id]))?.first { row.apply(record) }
+    let record = (try? await store.records([event.id]))?.first
+    if let group, record.map(\.request.group) ?? event.group != group {
+      remove(event.id)
+      others.insert(event.id)
+      return
+    }
+    others.remove(event.id)
+    if let record { row.apply(record) }
     row.state = .queued
     rows[event.id] = row
   }
 
   private mutating func remove(_ id: TransferID) {
+    others.remove(id)
     // A row that was never shown need not be removed.
     if rows.removeValue(forKey: id) != nil { removed.insert(id) }
     changed.remove(id)

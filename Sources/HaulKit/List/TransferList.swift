@@ -35,6 +35,12 @@ public final class TransferList {
     public internal(set) var total: Int64?
     /// Bytes per second; 0 unless it runs.
     public internal(set) var rate: Double = 0
+    /// From 0 to 100, rounded down, and 100 only when complete; nil while the length is unknown.
+    public var percent: Int? { fraction.map { Int($0 * 100) } }
+    /// Seconds until the end at the present rate; nil unless it runs and the length is known.
+    public var secondsLeft: Double? {
+      TransferProgress(bytes: bytes, total: total, rate: rate).secondsLeft
+    }
     /// Where the file is, once completed.
     public internal(set) var path: String?
     /// Why it failed.
@@ -67,8 +73,11 @@ public final class TransferList {
   @ObservationIgnored private var feed: ListFeed?
 
   /// The list of that manager, empty until its first update.
-  public init(_ manager: TransferManager) {
-    feed = ListFeed(manager.coordinator) { [weak self] update in await self?.apply(update) }
+  /// - Parameter group: shows only the members of this group; nil for the whole list.
+  public init(_ manager: TransferManager, group: String? = nil) {
+    feed = ListFeed(manager.coordinator, group: group) { [weak self] update in
+      await self?.apply(update)
+    }
   }
 
   /// The row of that transfer; nil when it is not in the list.

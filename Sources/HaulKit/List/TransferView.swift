@@ -50,6 +50,13 @@ package struct TransferView: Sendable, Hashable {
     return startsAt ?? repetition.next(after: wallSeconds)
   }
 
+  /// The request, with the priority and the start time that count now.
+  var presentRequest: TransferRequest {
+    var request = request
+    (request.priority, request.startSeconds) = (snapshot.summary.priority, startsAt)
+    return request
+  }
+
   /// Nil unless it runs.
   package var connections: Int? {
     snapshot.state == .running ? snapshot.progress?.connections : nil

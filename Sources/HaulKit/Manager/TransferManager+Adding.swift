@@ -1,3 +1,4 @@
+public import FoundationEssentials
 public import HaulCore
 import NIOConcurrencyHelpers
 
@@ -38,8 +39,10 @@ extension TransferManager {
         .notYetSupported,
         "a background transfer needs the daemon: add it with a TransferClient")
     }
+    let configuration = coordinator.engine.configuration
     let added = try await coordinator.add(
-      requests, ifKnown: ifKnown, key: key, isPaused: isPaused, findsSame: findsSame)
+      requests.map(configuration.completed), ifKnown: ifKnown, key: key, isPaused: isPaused,
+      findsSame: findsSame)
     defer { if let hold = added.hold { coordinator.engine.hub.release(hold) } }
     return (added.all.map(handle), added.same)
   }
@@ -53,8 +56,18 @@ extension TransferManager {
     try await add([request], ifKnown: ifKnown)[0]
   }
 
+  /// Adds a download with default priority, in no group, changed by `change`.
+  /// - Throws: as `add(_:ifKnown:key:)`; `bad-url`, `unsupported-scheme` for an address.
+  @discardableResult
+  public func add(
+    _ url: some ResourceAddress, to destination: DownloadRequest.Destination,
+    _ change: (inout DownloadRequest) -> Void = { _ in }
+  ) async throws(TransferError) -> Transfer {
+    try await add(.download(try url.checked(), to: destination, change))
+  }
+
   /// Adds an upload of bytes that are not in a file: of a pipe, of a program that makes them, or of
-  /// a download (`bytes(of:)`). They are read once, and only as fast as they are sent.
+  /// a download (`Transfer.bytes`). They are read once, and only as fast as they are sent.
   ///
   /// Up to 8 MiB are held in memory, so that they can be sent again. An upload of more with PUT,
   /// POST or WebDAV fails if its connection is lost after that. With tus, resumable uploads and S3
@@ -86,6 +99,21 @@ extension TransferManager {
     }
   }
 
+  /// Adds an upload of these bytes with PUT, changed by `change`, with default priority and in no
+  /// group. It is as an upload of a sequence with one chunk.
+  /// - Throws: as `add(_:bytes:)`; `bad-url`, `unsupported-scheme` for an address.
+  @discardableResult
+  public func add(
+    _ data: Data, to url: some ResourceAddress, _ change: (inout UploadRequest) -> Void = { _ in }
+  ) async throws(TransferError) -> Transfer {
+    var upload = UploadRequest(to: try url.checked())
+    change(&upload)
+    let (bytes, input) = AsyncStream.makeStream(of: Data.self)
+    input.yield(data)
+    input.finish()
+    return try await add(TransferRequest(.upload(upload)), bytes: bytes)
+  }
+
   /// Adds downloads with default priority, in no group.
   /// - Throws: as `add(_:ifKnown:key:)`.
   @discardableResult
@@ -100,28 +128,20 @@ extension TransferManager {
     try await add(TransferRequest(.download(download)))
   }
 
-  /// Changes a request: a new address for an expired link, priority, dependencies, the rules of the
-  /// next run. A transfer that has ended stays as it is until `retry` or `restart`.
+  /// Changes requests, in the order of the list: a new address for an expired link, priority,
+  /// dependencies, the rules of the next run. A transfer that has ended stays as it is until `retry`
+  /// or `restart`. The changes are stored together, in portions of about 8,000.
   ///
-  /// Its identifier cannot change, nor, once there are bytes, what gives the file another name. The
+  /// An identifier cannot change, nor, once there are bytes, what gives the file another name. The
   /// bytes are used if the new address serves the same version.
   /// - Parameters:
-  ///   - id: a transfer; one that runs may only get another `rateLimit`, priority or group, at
-  ///     once, and other header fields: a download sends them from its next request on.
+  ///   - selection: one that runs may only get another `rateLimit`, priority or group, at once, and
+  ///     other header fields: a download sends them from its next request on.
   ///   - change: edits the present request, in which dependencies are ids. Those that were
   ///     completed and removed from the list are left out.
-  /// - Throws: `refused` for a change that cannot be made, or with the `refusal` `isRunning` or
-  ///   `isUnknown`; `dependency-failed` for an unknown dependency or a cycle, which the message
-  ///   names; `bad-name` for a path with a NUL; `io`, `disk-full`. Nothing has changed then.
-  public func set(
-    _ id: TransferID, _ change: @Sendable (inout TransferRequest) -> Void
-  ) async throws(TransferError) {
-    if let refusal = try await coordinator.set(id, change) { throw TransferError(refusal) }
-  }
-
-  /// As `set` of one transfer, for each of them in the order of the list. They are stored together,
-  /// in portions of about 8,000.
-  /// - Throws: as `set` of one; the others have been changed then, as far as they could be stored.
+  /// - Throws: `refused` for a change that cannot be made; `dependency-failed` for an unknown
+  ///   dependency or a cycle, which the message names; `bad-name` for a path with a NUL; `io`,
+  ///   `disk-full`. That one has not changed then; the others have, as far as they could be stored.
   public func set(
     _ selection: TransferSelection, _ change: @Sendable (inout TransferRequest) -> Void
   ) async throws(TransferError) -> CommandReport {
@@ -130,7 +150,7 @@ extension TransferManager {
 
   /// Registers the closure of the steps of this name, before they are added. A step without a
   /// closure fails when it gets a slot. For a stored list, pass `steps` to the initialiser.
-  public func register(step name: String, _ closure: @escaping StepClosure) async {
-    await coordinator.register(step: name, closure)
+  public func register(step name: String, _ closure: @escaping StepClosure) {
+    coordinator.engine.steps.withLockedValue { $0[name] = closure }
   }
 }

@@ -18,6 +18,18 @@ extension TransferManager {
   public func pauseAll(by initiator: TransferEvent.Initiator = .user) async {
     await coordinator.pauseAll(by: initiator)
   }
+
+  /// Resumes every paused transfer.
+  /// - Throws: as `perform`.
+  public func resumeAll() async throws(TransferError) {
+    _ = try await resume(.filter { $0.state == .paused || $0.state == .stopping })
+  }
+
+  /// Cancels every transfer that has not ended.
+  /// - Throws: as `perform`.
+  public func cancelAll() async throws(TransferError) {
+    _ = try await cancel(.filter { !$0.state.isEnded })
+  }
 }
 
 /// Each throws as `perform`.

@@ -1,4 +1,5 @@
 public import HaulCore
+import NIOConcurrencyHelpers
 
 extension TransferManager {
   /// Starts nothing new until `unsuspend`; what runs continues. It is not stored: after a crash or
@@ -10,6 +11,21 @@ extension TransferManager {
 
   /// Whether nothing new starts, because of `suspend` or `Configuration.isSuspended`.
   public var isSuspended: Bool { coordinator.engine.scheduler.update { $0.isSuspended } }
+
+  /// Its configuration, with the present limits, schedule and suspension.
+  public var configuration: Configuration {
+    let engine = coordinator.engine
+    var configuration = engine.configuration
+    let (limits, isSuspended) = engine.scheduler.update { ($0.limits, $0.isSuspended) }
+    configuration.maximumActive = limits.active
+    configuration.maximumActivePerHost = limits.activePerHost == .max ? nil : limits.activePerHost
+    configuration.connectionsPerHost = limits.connectionsPerHost
+    configuration.maximumConnections = limits.connections
+    configuration.isSuspended = isSuspended
+    configuration.rateLimit = engine.throttle.rate
+    configuration.schedule = engine.schedule.withLockedValue(\.self)
+    return configuration
+  }
 
   /// Changes limits of `Configuration` while transfers run: nil keeps one, with 0 nothing starts,
   /// `.max` is none. Higher limits start more; lower ones stop nothing that runs. They are not
@@ -31,11 +47,6 @@ extension TransferManager {
     coordinator.engine.throttle.setRate(bytesPerSecond)
   }
 
-  /// When transfers run; nil for always.
-  public var schedule: Schedule? {
-    get async { await coordinator.scheduleMonitor.localSchedule?.schedule }
-  }
-
   /// Changes when transfers run. Returns when those that may run have started, and the others were
   /// asked to stop.
   ///
@@ -43,7 +54,7 @@ extension TransferManager {
   /// the next one. Steps and streams, which would lose their work, and what was forced since, run
   /// to their end. Outside of the windows only forced transfers start.
   /// - Parameter schedule: nil for always. It is not stored.
-  /// - Throws: `internal` for an unknown time zone, or a window with impossible minutes; nothing
+  /// - Throws: `refused` for an unknown time zone, or a window with impossible minutes; nothing
   ///   has changed then.
   public func setSchedule(_ schedule: Schedule?) async throws(TransferError) {
     try await coordinator.setSchedule(schedule)

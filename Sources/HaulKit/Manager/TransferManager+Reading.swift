@@ -30,6 +30,19 @@ extension TransferManager {
   /// cancelled. Paused and blocked transfers, and the step that calls it, do not count.
   public func waitUntilEmpty() async { await coordinator.waitUntilEmpty() }
 
+  /// Runs `body` once, when `waitUntilEmpty` would return. It runs off the main actor, unless the
+  /// closure is isolated to it.
+  ///
+  /// It does not run if the manager shuts down first, or the returned task is cancelled.
+  @discardableResult
+  public func onEmpty(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+    Task { [self] in
+      await waitUntilEmpty()
+      guard !Task.isCancelled, await !coordinator.isShutDown else { return }
+      await body()
+    }
+  }
+
   /// The number of transfers in each state; `running` ones hold a slot.
   /// - Complexity: O(members of the list).
   public var counts: [TransferState: Int] { get async { await coordinator.counts } }
@@ -65,10 +78,8 @@ extension TransferManager {
     try await coordinator.views(of: coordinator.ids(of: selection)).map(\.row)
   }
 
-  /// The bytes of a transfer to `.stream`, for one reader. A slow one slows the network; one that
-  /// stops before the end cancels the transfer.
-  /// - Throws: `internal` when the transfer is unknown, has another destination, or has a reader.
-  public func bytes(of transfer: Transfer) async throws(TransferError) -> TransferBytes {
+  /// See `Transfer.bytes`.
+  package func bytes(of transfer: Transfer) async throws(TransferError) -> TransferBytes {
     TransferBytes(try await coordinator.stream(of: transfer.id))
   }
 
@@ -78,8 +89,7 @@ extension TransferManager {
   /// A subscriber that does not read loses progress and phases first. When it has missed more state
   /// changes than are kept, it gets a `.snapshot` of every transfer in their place.
   public func events() -> TransferEvents {
-    TransferEvents(
-      source: .everything(EventFeed(of: coordinator, from: .now, deliversResetsAsSnapshots: true)))
+    TransferEvents(source: .everything(feed()))
   }
 
   /// Every state change after a number, then everything as it happens, without gap or repetition,
@@ -105,13 +115,18 @@ extension TransferManager {
       { _, _, _ in }
   ) async throws(TransferError) -> ProbeResult {
     try request.checkPaths()
+    let request = coordinator.engine.configuration.completed(request)
     return try await Prober(request: request, engine: coordinator.engine).run(retrying)
   }
 
   /// Asks the server about an address, with the default values of a request.
-  /// - Throws: as `probe(_:retrying:)`.
-  public func probe(_ url: ResourceURL) async throws(TransferError) -> ProbeResult {
-    try await probe(DownloadRequest(url: url, to: .stream))
+  /// - Throws: as `probe(_:retrying:)`; `bad-url`, `unsupported-scheme`.
+  public func probe(_ url: some ResourceAddress) async throws(TransferError) -> ProbeResult {
+    try await probe(DownloadRequest(url: try url.checked(), to: .stream))
+  }
+
+  func feed() -> EventFeed {
+    EventFeed(of: coordinator, from: .now, deliversResetsAsSnapshots: true)
   }
 
   private func handles(_ ids: [TransferID]) async throws(TransferError) -> [Transfer] {

@@ -17,7 +17,7 @@ public final class TransferManager: Sendable {
   ///     certificates, proxies, addresses, `User-Agent`) only for Haul's own.
   ///   - transport: sends the requests in place of Haul's own: a mock, or a session of the system.
   ///     It stays yours, also after `shutdown`.
-  /// - Throws: `tls` when a file of certificates or keys cannot be read or holds none; `internal`
+  /// - Throws: `tls` when a file of certificates or keys cannot be read or holds none; `refused`
   ///   for a schedule as `setSchedule` does.
   public convenience init(
     _ configuration: TransferManager.Configuration = TransferManager.Configuration(),
@@ -35,7 +35,7 @@ public final class TransferManager: Sendable {
   ///   - configuration: is not stored.
   ///   - transport: as for `init(_:transport:)`.
   ///   - steps: the closures of the listed steps, by name; the store cannot keep closures.
-  /// - Throws: what `Store.open()` throws; `tls` and `internal` as `init(_:transport:)`.
+  /// - Throws: what `Store.open()` throws; `tls` and `refused` as `init(_:transport:)`.
   /// - Complexity: O(members of the list).
   public convenience init(
     store: any Store,
@@ -66,7 +66,7 @@ public final class TransferManager: Sendable {
       engine: ports.engine, store: opened.store, damage: opened.damage, onShutdown: ports.shutdown)
     if let damage { ports.engine.log(damage) }
     do throws(TransferError) {
-      for (name, step) in steps { await register(step: name, step) }
+      for (name, step) in steps { register(step: name, step) }
       try await coordinator.open()
     } catch {
       await shutdown()

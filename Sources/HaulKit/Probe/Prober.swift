@@ -31,7 +31,7 @@ struct Prober {
     _ patience: Int, _ hasAnswered: inout Bool
   ) async throws(TransferError) -> ProbeResult {
     var fetch = FetchRequest(
-      url: request.askedURL, headers: request.fields, firstByte: 0, lastByte: 0,
+      url: request.askedURL, headers: request.headers, firstByte: 0, lastByte: 0,
       allowInsecure: request.allowInsecure)
     (fetch.isOfClient, fetch.signing) = (request.isOfClient, request.signing)
     (fetch.patience, fetch.bearerFile) = (patience, request.bearerFile)

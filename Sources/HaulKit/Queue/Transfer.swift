@@ -31,8 +31,15 @@ public struct Transfer: Sendable, Identifiable {
 
   /// Its progress while it runs or is paused, with bytes and bytes per second; nil until it is
   /// known, and after its end. After a crash it is nil until its next run begins.
-  public var progress: TransferProgress? {
-    get async { await snapshot?.progress }
+  public var progress: TransferProgress? { manager.coordinator.engine.hub.live(id).progress }
+
+  /// What it is to do, with its present priority, start time and secrets; nil when it is no longer
+  /// in the list.
+  /// - Throws: `io`.
+  public var request: TransferRequest? {
+    get async throws(TransferError) {
+      try await manager.coordinator.views(of: [id]).first?.presentRequest
+    }
   }
 
   /// Its present state, priority and wait reason; nil when it is no longer in the list.
@@ -40,8 +47,9 @@ public struct Transfer: Sendable, Identifiable {
     get async { await manager.coordinator.summary(of: id) }
   }
 
-  /// The bytes of a download to `.stream`, as they arrive; see `TransferManager.bytes(of:)`.
-  /// - Throws: as `TransferManager.bytes(of:)`.
+  /// The bytes of a download to `.stream`, as they arrive, for one reader. A slow one slows the
+  /// network; one that stops before the end cancels the transfer.
+  /// - Throws: `refused` when it has another destination, has a reader, or is not in the list.
   public var bytes: TransferBytes {
     get async throws(TransferError) { try await manager.bytes(of: self) }
   }
@@ -59,11 +67,11 @@ public struct Transfer: Sendable, Identifiable {
 }
 
 extension Transfer {
-  /// As `TransferManager.set`. This handle keeps its original address.
-  /// - Throws: as `TransferManager.set`.
+  /// Changes its request; see `TransferManager.set`. This handle keeps its original address.
+  /// - Throws: as `TransferManager.set`; `refused` with a `refusal`.
   public func set(
     _ change: @Sendable (inout TransferRequest) -> Void
-  ) async throws(TransferError) { try await manager.set(id, change) }
+  ) async throws(TransferError) { try await manager.set(self, change).check(id) }
 }
 
 extension Transfer: CommandReceiver {
@@ -72,6 +80,19 @@ extension Transfer: CommandReceiver {
   public func perform(_ command: TransferCommand) async throws(TransferError) {
     try await manager.perform(command, [id]).check(id)
   }
+}
+
+extension Transfer: TransferReference {
+  /// This transfer.
+  public var dependency: TransferRequest.Dependency { .transfer(id) }
+}
+
+extension QueuePosition {
+  /// In front of that transfer.
+  public static func before(_ transfer: Transfer) -> QueuePosition { .before(transfer.id) }
+
+  /// Behind that transfer.
+  public static func after(_ transfer: Transfer) -> QueuePosition { .after(transfer.id) }
 }
 
 extension Transfer: Hashable {

@@ -1,7 +1,7 @@
 public import HaulCore
 
 /// A handle of the transfers that were added with one group name.
-public struct TransferGroup: Sendable, Hashable {
+public struct TransferGroup: TransferSelectable, Hashable {
   /// The group name of its members.
   public let name: String
   let manager: TransferManager
@@ -35,6 +35,14 @@ public struct TransferGroup: Sendable, Hashable {
   /// - Complexity: O(members of the list).
   public var progress: TransferProgress {
     get async throws(TransferError) { try await manager.coordinator.progress(of: name) }
+  }
+
+  /// How much of its members is done, from 0 to 100, rounded down: each counts the same, and what
+  /// has ended, in whatever way, is done. Unlike `progress`, it needs no length: a member without
+  /// one counts when it ends. 100 only when every member has ended; nil without members.
+  /// - Complexity: O(members of the list).
+  public var percent: Int? {
+    get async { await manager.coordinator.percent(of: name) }
   }
 
   /// Whether they are handles of the same group.

@@ -50,7 +50,7 @@ package final class RunContext: Sendable {
   func take(_ request: TransferRequest) {
     orders.withLockedValue { orders in
       orders.identity = TransferIdentity(request)
-      orders.access = Access(fields: request.fields, bearerFile: request.bearerFile)
+      orders.access = Access(fields: request.headers, bearerFile: request.bearerFile)
     }
   }
 

@@ -38,8 +38,8 @@ extension StepRequest {
     switch action {
     case .named(let name, _):
       TransferError(
-        .internal, "no step is registered as \(name)", advice: "register it, then retry")
-    case .program: TransferError(.internal, "this manager runs no programs")
+        .refused, "no step is registered as \(name)", advice: "register it, then retry")
+    case .program: TransferError(.refused, "this manager runs no programs")
     }
   }
 }

@@ -39,8 +39,8 @@ extension Transfer {
       () async -> Result<TransferResult, TransferError> in
       do throws(TransferError) {
         switch behavior {
-        case .pause: _ = try await manager.pause([id])
-        case .cancel: _ = try await manager.cancel([id])
+        case .pause: _ = try await manager.pause(self)
+        case .cancel: _ = try await manager.cancel(self)
         case .detach: break
         }
         guard let state = await summary?.state, state.isEnded else {

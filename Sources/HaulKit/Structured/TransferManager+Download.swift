@@ -21,19 +21,19 @@ extension TransferManager {
       throw TransferError(.cancelled, "the task was cancelled before the download was added")
     }
     guard request.download?.destination != .stream else {
-      throw TransferError(.internal, "add a stream, and read it with bytes(of:)")
+      throw TransferError(.refused, "a stream is added, and read with its bytes")
     }
     return try await add(request).follow(progress, onCancel: behavior)
   }
 
   /// Downloads an address to a destination; see `download(_:onCancel:progress:)`.
-  /// - Throws: as `download(_:onCancel:progress:)`.
+  /// - Throws: as `download(_:onCancel:progress:)`; `bad-url`, `unsupported-scheme`.
   @discardableResult
   public nonisolated(nonsending) func download(
-    _ url: ResourceURL, to destination: DownloadRequest.Destination,
+    _ url: some ResourceAddress, to destination: DownloadRequest.Destination,
     onCancel behavior: CancelBehavior = .pause, progress: (TransferProgress) -> Void = { _ in }
   ) async throws(TransferError) -> TransferResult {
     try await download(
-      .download(url, to: destination), onCancel: behavior, progress: progress)
+      .download(try url.checked(), to: destination), onCancel: behavior, progress: progress)
   }
 }

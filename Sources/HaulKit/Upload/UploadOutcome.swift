@@ -16,6 +16,8 @@ struct UploadOutcome {
   /// The checksum that the server has computed of the file.
   var verified: Checksum?
   var reply: UploadReply?
+  /// The last answer of the server.
+  var response: TransferResponse?
   /// Whether another run has published the file.
   var isAdopted = false
   /// The file that the server had, and that stays there in place of this one.
@@ -23,6 +25,12 @@ struct UploadOutcome {
 
   /// - Parameter sent: the bytes of all attempts.
   func result(
+    _ state: TransferResult.State, _ sent: Int64, at now: Instant, error: TransferError?
+  ) -> TransferResult {
+    ownResult(state, sent, at: now, error: error).noting(response)
+  }
+
+  private func ownResult(
     _ state: TransferResult.State, _ sent: Int64, at now: Instant, error: TransferError?
   ) -> TransferResult {
     let isWhole = state == .completed

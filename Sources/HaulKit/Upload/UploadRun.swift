@@ -191,6 +191,7 @@ struct UploadRun: ~Copyable {
   mutating func handle(_ event: UploadEvent, hostHealth: HostHealth? = nil) async {
     var events = [event][...]
     while let event = events.popFirst() {
+      if case .answered(let answer) = event { outcome.response = TransferResponse(answer) }
       var random = engine.random
       let now = engine.clock.now
       let commands =

@@ -18,6 +18,6 @@ enum MemberColumns {
     let (storesStart, isIdempotent) = request.work.repetition
     try statement.bind(storesStart)
     try statement.bind(isIdempotent)
-    try statement.bind(request.after.count)
+    try statement.bind(request.dependencies.count)
   }
 }

@@ -50,7 +50,7 @@ struct RecordReader {
     let shown = try StoredText.text(row, 16)
     var request = try form.request(
       try secrets.address(shown: shown), target: try StoredText.text(row, 17))
-    request.fields = try secrets.headerFields()
+    request.headers = try secrets.headerFields()
     switch request.upload?.source {
     case .form(let parts)?: request.upload?.source = .form(try secrets.form(parts))
     case .remote(let source)?: request.upload?.source = .remote(try secrets.source(source))
@@ -61,7 +61,7 @@ struct RecordReader {
     request.whenDependencyFails = try TransferRequest.DependencyPolicy(
       code: row.decode(Int.self, atIndex: 14), "rule for dependencies")
     if try row.decode(Int.self, atIndex: 15) > 0 {
-      request.after = try after(row.decode(Int64.self, atIndex: 0))
+      request.dependencies = try after(row.decode(Int64.self, atIndex: 0))
     }
     return request
   }

@@ -30,7 +30,7 @@ struct RequestWriter {
     try insertRequest.execute()
     let secrets = RequestSecrets(request, shown: shown)
     if !secrets.isEmpty { try insert(secrets, sequence) }
-    if !request.after.isEmpty { try insert(request.after, sequence) }
+    if !request.dependencies.isEmpty { try insert(request.dependencies, sequence) }
   }
 
   private mutating func insert(_ secrets: RequestSecrets, _ sequence: Int64) throws {

@@ -26,10 +26,10 @@ extension RequestSecrets {
     let whole = url.absoluteString
     address = shown == whole ? nil : whole
     credentials = url.credentials
-    fields = request.fields.stored
+    fields = request.headers.stored
     let texts = request.upload?.form.compactMap(\.text) ?? []
     self.texts = texts.isEmpty ? nil : texts
-    source = request.upload?.download.map { Source(address: $0.url, fields: $0.fields.stored) }
+    source = request.upload?.download.map { Source(address: $0.url, fields: $0.headers.stored) }
   }
 
   var isEmpty: Bool {
@@ -55,7 +55,7 @@ extension RequestSecrets {
     guard let source else { throw .unreadable("an upload without the address of its source") }
     var download = download
     download.url = source.address
-    download.fields = try HeaderFields(stored: source.fields)
+    download.headers = try HeaderFields(stored: source.fields)
     return download
   }
 

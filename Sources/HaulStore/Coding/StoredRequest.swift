@@ -7,12 +7,12 @@ struct StoredRequest: Codable, Hashable {
 
   init(_ request: TransferRequest) {
     self.request = request
-    (self.request.identifier, self.request.group, self.request.after) = (nil, nil, [])
-    (self.request.whenDependencyFails, self.request.startsAt) = (.block, request.startTime)
+    (self.request.identifier, self.request.group, self.request.dependencies) = (nil, nil, [])
+    (self.request.whenDependencyFails, self.request.startSeconds) = (.block, request.startTime)
     switch request.work {
     case .download(let download): self.request.work = .download(download.withoutColumns)
     case .upload(var upload):
-      (upload.url, upload.fields) = (.unknown, HeaderFields())
+      (upload.url, upload.headers) = (.unknown, HeaderFields())
       if case .form(let parts) = upload.source {
         upload.source = .form(parts.map { $0.text == nil ? $0 : FormPart($0.name, .text("")) })
       }
@@ -82,7 +82,7 @@ extension KeyedEncodingContainer<AnyKey> {
 extension DownloadRequest {
   fileprivate var withoutColumns: DownloadRequest {
     var download = self
-    (download.url, download.fields, download.destination.path) = (.unknown, HeaderFields(), "")
+    (download.url, download.headers, download.destination.path) = (.unknown, HeaderFields(), "")
     return download
   }
 
@@ -94,7 +94,7 @@ extension DownloadRequest {
       case "stream": .stream
       default: throw TransferError.unreadable("a destination")
       }
-    self.init(url: .unknown, to: destination)
+    self.init(url: ResourceURL.unknown, to: destination)
     try Self.fields.stored.changes(in: object).apply(to: &self)
   }
 
@@ -120,7 +120,7 @@ extension UploadRequest {
   fileprivate init(stored object: KeyedDecodingContainer<AnyKey>) throws {
     var download = try object.object("download").map { try DownloadRequest(stored: $0) }
     try download?.place(at: nil)
-    self.init(to: .unknown)
+    self.init(to: ResourceURL.unknown)
     source = try Source(in: object, form: "form", remote: download)
     try Self.fields.stored.changes(in: object).apply(to: &self)
   }

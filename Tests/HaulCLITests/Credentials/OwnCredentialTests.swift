@@ -63,7 +63,7 @@ import Testing
     let add = try Invocation.plan(["add", urls[0]], from: files) as? AddPlan
     #expect(add?.requests.first?.download?.header("Authorization") == bearer)
     let put = try Invocation.plan(["put", "f", urls[0]], from: files) as? PutPlan
-    #expect(put?.requests.first?.fields["Authorization"] == bearer)
+    #expect(put?.requests.first?.headers["Authorization"] == bearer)
   }
 
   @Test func `An address over http that gets nothing of a section is named, once`() throws {

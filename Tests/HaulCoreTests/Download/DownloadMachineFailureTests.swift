@@ -100,7 +100,7 @@ struct DownloadMachineFailureTests {
   @Test(arguments: [401, 403, 404, 410])
   func `An expired link is resolved again once, then a new one is needed`(status: Int) throws {
     let elsewhere = "http://b.example/signed"
-    var script = try MachineScript { $0.request.fields.append("Cookie", "secret") }
+    var script = try MachineScript { $0.request.headers.append("Cookie", "secret") }
     check(script.start(), is: ["connecting", "open 1 0- with cookie"])
     _ = try script.range(1, 0, 99, from: elsewhere)
     check(script.deliver(1), is: ["request"])

@@ -14,7 +14,7 @@ import Testing
       ($0.connections, $0.rateLimit, $0.creationMask) = (3, 7, 0o077)
       $0.retry.retries = 1
     }
-    (other.priority, other.startsAt, other.after) = (.utility, 5, [.identifier("x")])
+    (other.priority, other.startSeconds, other.after) = (.utility, 5, ["x"])
     #expect(try download().difference(from: other) == nil)
   }
 

@@ -82,7 +82,7 @@ import Testing
     request = request.redirected(to: try base.named(by: "https://o.example/x"))
     #expect(request.hasLeftOrigin)
     #expect(!request.allowInsecure)
-    #expect(request.headers.fields.map(\.name) == ["Accept"])
+    #expect(request.headers.map(\.name) == ["Accept"])
     #expect(request.redirectingOrigin == base.origin)
   }
 

@@ -119,7 +119,7 @@ import Testing
       if pick(2) == 0, let url { request = .download(url, to: .file("/d/file \(pick(4))")) }
       if pick(3) == 0 { request.identifier = "name \(pick(6))" }
       if pick(2) == 0 { request.group = "group \(pick(2))" }
-      if !ids.isEmpty, pick(2) == 0 { request.after = [.transfer(ids[pick(ids.count)])] }
+      if !ids.isEmpty, pick(2) == 0 { request.after = [ids[pick(ids.count)]] }
       request.whenDependencyFails = TransferRequest.DependencyPolicy.allCases[pick(3)]
       ids.append(new)
       requests[new] = request
@@ -136,7 +136,7 @@ import Testing
       var new = old
       new.priority =
         TransferRequest.Priority.allCases[pick(TransferRequest.Priority.allCases.count)]
-      if pick(2) == 0 { new.after = pick(3) == 0 ? [] : [.transfer(other)] }
+      if pick(2) == 0 { new.after = pick(3) == 0 ? [] : [other] }
       new.whenDependencyFails = TransferRequest.DependencyPolicy.allCases[pick(3)]
       if pick(2) == 0 {
         new.download?.destination = .file("/d/file \(pick(4))")

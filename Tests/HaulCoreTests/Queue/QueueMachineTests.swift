@@ -16,7 +16,7 @@ import Testing
       first = TransferID(using: &generator)
       second = TransferID(using: &generator)
       var requests = [TransferRequest.step("first"), .step("second")]
-      requests[1].after = [.transfer(first)]
+      requests[1].after = [first]
       let additions = zip([first, second], requests).map {
         QueueMachine.Addition(id: $0, request: $1, target: nil)
       }

@@ -18,7 +18,7 @@ import Testing
   ) throws -> TransferRequest {
     var request = TransferRequest.download(try ResourceURL("http://h/x"), to: .directory("/d"))
     (request.group, request.whenDependencyFails) = (group, policy)
-    request.after = after.map { .transfer($0) }
+    request.after = after
     return request
   }
 
@@ -164,7 +164,7 @@ import Testing
     #expect(decision.change.updated.first?.storedState.startTime == 400)
 
     var first = try request()
-    (first.repetition, first.startsAt) = (.every(.seconds(3600)), 1000)
+    (first.repetition, first.startSeconds) = (.every(.seconds(3600)), 1000)
     var (other, added) = (QueueMachine(), QueueDecision())
     try other.add([QueueMachine.Addition(id: id, request: first, target: nil)], &added)
     decision = QueueDecision()

@@ -196,7 +196,7 @@ import Testing
   {
     let id = try #require(TransferID(bits: 9))
     var request = TransferRequest.step("work")
-    request.after = [.transfer(ids[0])]
+    request.after = [ids[0]]
     var decision = QueueDecision()
     try queue.add([.init(id: id, request: request, target: nil)], &decision)
     decision = QueueDecision()

@@ -14,8 +14,8 @@ import Testing
 
   private func request(_ time: Double? = 1000, after: TransferID? = nil) -> TransferRequest {
     var request = TransferRequest.step("s")
-    request.startsAt = time
-    if let after { request.after = [.transfer(after)] }
+    request.startSeconds = time
+    if let after { request.after = [after] }
     return request
   }
 
@@ -224,7 +224,7 @@ import Testing
     #expect(queue.waitReason(of: id) == .startTime(until: 2000))
     let removed = try set(nil)
     #expect(removed.effects.contains(.enqueue(id)))
-    #expect(removed.change.updated.first?.request?.startsAt == nil)
+    #expect(removed.change.updated.first?.request?.startSeconds == nil)
     let given = try set(3000)
     #expect(given.effects.contains(.unschedule(id)))
     #expect(given.effects.contains(.postpone(id, until: 3000)))
@@ -247,6 +247,7 @@ import Testing
       changed, of: record, names: (nil, nil), mayHaveBytes: false, &decision)
     #expect(refusal == nil)
     #expect(queue.members[id]?.waiting == .slot)
-    #expect(decision.change.updated.first?.request?.startsAt == 1000, "the next add is the same")
+    #expect(
+      decision.change.updated.first?.request?.startSeconds == 1000, "the next add is the same")
   }
 }

@@ -65,8 +65,8 @@ import Testing
     reason: WaitReason, code: String, text: String, until: Double?
   ) {
     #expect(reason.code == code)
-    #expect(reason.description(at: 1000) == text)
-    #expect(reason.until == until)
+    #expect(reason.text(at: 1000) == text)
+    #expect(reason.untilSeconds == until)
   }
 
   @Test func `A wait for another transfer names that transfer`() throws {
@@ -76,7 +76,7 @@ import Testing
     ] {
       let reason = WaitReason.dependency(other, isBlocked: isBlocked)
       #expect(reason.code == "dependency")
-      #expect(reason.description(at: 0) == text)
+      #expect(reason.text(at: 0) == text)
     }
   }
 }

@@ -78,7 +78,7 @@ import Testing
     words: String, path: String, fields: [(String, String)]
   ) throws {
     var request = UploadRequest("/f", to: try ResourceURL("http://h.example\(path)"))
-    request.headers = fields
+    request.headers = HeaderFields(fields)
     var machine = PutMachine(
       request, length: 100, hasRun: false, isAttended: false, now: Instant())
     _ = machine.handle(.start(nil))

@@ -66,7 +66,7 @@ import Testing
     earlier.bearerFile = "/token"
     var request = UploadRequest("/d/f", to: url)
     (request.method, request.precondition) = (earlier.method, earlier.precondition)
-    (request.fields, request.rateLimit) = (earlier.fields, earlier.rateLimit)
+    (request.headers, request.rateLimit) = (earlier.fields, earlier.rateLimit)
     (request.allowInsecure, request.region) = (earlier.allowInsecure, earlier.region)
     (request.roots, request.retry) = (earlier.roots, earlier.retry)
     (request.listed, request.listedIn) = (earlier.listed, earlier.listedIn)

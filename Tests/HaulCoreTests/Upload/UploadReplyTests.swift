@@ -11,7 +11,7 @@ import Testing
     let url = try ResourceURL("http://h.example/up?token=a%2Fsecret&name=photo.png")
     var request = UploadRequest("/f", to: url)
     request.method = .post
-    request.fields = HeaderFields(fields)
+    request.headers = HeaderFields(fields)
     var machine = PutMachine(
       request, length: 100, hasRun: false, isAttended: false, now: Instant())
     _ = machine.handle(.start(nil))

@@ -60,7 +60,7 @@ import Testing
   }
 
   private static func waits(_ history: History, _ transfer: Transfer, _ text: String) -> Bool {
-    history.reasons(of: transfer).contains { $0.description(at: 0).contains(text) }
+    history.reasons(of: transfer).contains { $0.text(at: 0).contains(text) }
   }
 
   @Test(.enabled(if: SmallDisk.isPossible, why), .timeLimit(.minutes(2)))

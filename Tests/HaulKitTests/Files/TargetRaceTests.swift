@@ -44,7 +44,7 @@ import Testing
       var requests = try ["/a/f.bin", "/b/f.bin"].map {
         TransferRequest(.download(try fixture.request($0)))
       }
-      requests[1].after = [.identifier("typo")]
+      requests[1].after = ["typo"]
       await #expect(throws: TransferError.self) { try await manager.add(requests) }
       requests[1].after = []
       for transfer in try await manager.add(requests) { _ = try await transfer.result }

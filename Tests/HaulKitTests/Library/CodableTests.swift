@@ -21,7 +21,7 @@ import Testing
     request.identifier = "a"
     request.group = "g"
     request.priority = .userInitiated
-    request.after = [.identifier("b"), .transfer(try #require(TransferID("0123ABCD")))]
+    request.after = ["b", try #require(TransferID("0123ABCD"))]
     request.whenDependencyFails = .skip
     #expect(try again(request) == request)
     #expect(

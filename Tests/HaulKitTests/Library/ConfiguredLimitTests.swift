@@ -9,7 +9,7 @@ import Testing
     var configuration = TransferManager.Configuration()
     configuration.maximumActive = 0
     try await withTransferManager(configuration) { manager in
-      await manager.register(step: "s") { _ in }
+      manager.register(step: "s") { _ in }
       let step = try await manager.add(.step("s"))
       // It would have begun with the commit of the added transfer.
       #expect(await step.summary?.state == .queued)

@@ -19,7 +19,7 @@ import Testing
     configuration.isSuspended = true
     return try await withTransferManager(configuration) { manager in
       let said = NIOLockedValueBox<String?>(nil)
-      await manager.register(step: "say") { context in
+      manager.register(step: "say") { context in
         said.withLockedValue { $0 = context.input }
       }
       let first = try await manager.add(request("old"))
@@ -107,12 +107,12 @@ import Testing
     configuration.isSuspended = true
     try await withTransferManager(configuration) { manager in
       var own = try download()
-      own.fields = HeaderFields([("X-Pin", "4711")])
+      own.headers = ["X-Pin": "4711"]
       _ = try await manager.add(own)
       var errors: [TransferError?] = []
       for pin in ["4711", "1111"] {
         var request = try download(roots: ["/nowhere"])
-        request.fields = HeaderFields([("X-Pin", pin)])
+        request.headers = ["X-Pin": pin]
         errors.append(await refusal { _ = try await manager.add(request, ifKnown: .match) })
       }
       #expect(errors[0]?.code == .inUse)
@@ -123,7 +123,7 @@ import Testing
   @Test func `A running transfer is not updated, and the call is refused`() async throws {
     try await withTransferManager { manager in
       let (began, goOn) = (AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream())
-      await manager.register(step: "say") { _ in
+      manager.register(step: "say") { _ in
         began.continuation.yield()
         for await _ in goOn.stream { break }
       }

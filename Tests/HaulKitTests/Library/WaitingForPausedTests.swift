@@ -11,11 +11,11 @@ import Testing
     var configuration = TransferManager.Configuration()
     configuration.isSuspended = true
     try await withTransferManager(configuration) { manager in
-      await manager.register(step: "say") { _ in }
+      manager.register(step: "say") { _ in }
       let requests = (0..<count).map { number in
         var request = TransferRequest.step("say", input: "")
         request.identifier = "\(number)"
-        if number > 0 { request.after = [.identifier("\(number - 1)")] }
+        if number > 0 { request.after = ["\(number - 1)"] }
         return request
       }
       try await body(manager, try await manager.add(requests).map(\.id))

@@ -6,9 +6,8 @@ import Testing
 
 /// Case 45: secrets that must stay within one scheme, host and port.
 @Suite struct SecretTests {
-  private static let secrets = [
-    (name: "Authorization", value: "Bearer canary-1"), (name: "Cookie", value: "id=canary-2"),
-    (name: "X-Api-Key", value: "canary-3"),
+  private static let secrets: HeaderFields = [
+    "Authorization": "Bearer canary-1", "Cookie": "id=canary-2", "X-Api-Key": "canary-3",
   ]
   private static let basic = Data("user:canary-4".utf8).base64EncodedString()
   private static let file = FaultScript.Resource("/file.bin", seed: 45, length: 2 << 20)

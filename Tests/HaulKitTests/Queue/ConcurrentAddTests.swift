@@ -56,7 +56,7 @@ import Testing
     try simulation.call { await $0.suspend() }
     simulation.process.store.behaviours.isSlow = true
     var requests = requests(simulation, 10)
-    requests[7].after = [.identifier("unknown")]
+    requests[7].after = ["unknown"]
     let outcomes = add(requests, simulation).withLockedValue { $0 }
     for (name, outcome) in outcomes {
       switch outcome {

@@ -13,7 +13,7 @@ import Testing
     var request = TransferRequest.step(name, input: name)
     request.identifier = name
     request.group = group
-    request.after = after.map { .identifier($0) }
+    request.after = after
     request.whenDependencyFails = policy
     return request
   }
@@ -33,11 +33,11 @@ import Testing
     let done = NIOLockedValueBox<[String]>([])
     try await QueueFixture.with([.held("app")], active: 4) { queue in
       let manager = queue.manager
-      await manager.register(step: "unpack") { context in
+      manager.register(step: "unpack") { context in
         done.withLockedValue { $0.append("unpack") }
         context.progress(1, of: 1)
       }
-      await manager.register(step: "tell") { @MainActor _ in
+      manager.register(step: "tell") { @MainActor _ in
         MainActor.assertIsolated()
         done.withLockedValue { $0.append("tell") }
       }
@@ -63,7 +63,7 @@ import Testing
     let gate = StepGate()
     gate.open()
     try await QueueFixture.with([.plain("app"), .plain("z")]) { queue in
-      for name in ["unpack", "tell"] { await queue.manager.register(step: name, gate.step) }
+      for name in ["unpack", "tell"] { queue.manager.register(step: name, gate.step) }
       try await queue.manager.add([
         step("tell", after: ["unpack"]), step("unpack", after: ["app"]),
         try download(queue, "app"),
@@ -122,7 +122,7 @@ import Testing
     gate.open()
     try await QueueFixture.with([.held("app")]) { queue in
       let manager = queue.manager
-      for name in ["block", "skip", "run"] { await manager.register(step: name, gate.step) }
+      for name in ["block", "skip", "run"] { manager.register(step: name, gate.step) }
       let app = try await manager.add(try download(queue, "app"))
       try await queue.hold(app)
       let added = try await manager.add(
@@ -155,7 +155,7 @@ import Testing
     gate.open()
     try await QueueFixture.with([.broken("app")]) { queue in
       let manager = queue.manager
-      for name in ["unpack", "tell"] { await manager.register(step: name, gate.step) }
+      for name in ["unpack", "tell"] { manager.register(step: name, gate.step) }
       let added = try await manager.add([
         try download(queue, "app"), step("unpack", after: ["app"]),
         step("tell", after: ["unpack"]),

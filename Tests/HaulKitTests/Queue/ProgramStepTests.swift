@@ -106,7 +106,7 @@ import Testing
     let size = NIOLockedValueBox<String?>(nil)
     try await QueueFixture.with([.plain("a")], active: 2) { queue in
       let directory = queue.base.directory
-      await queue.manager.register(step: "read") { context in
+      queue.manager.register(step: "read") { context in
         let data = FileManager.default.contents(atPath: "\(directory)/size")
         size.withLockedValue { $0 = data.map { String(decoding: $0, as: UTF8.self) } }
       }
@@ -114,9 +114,9 @@ import Testing
       download.identifier = "a"
       var program = TransferRequest.step(
         program: ["sh", "-c", "wc -c < a | tr -d ' \\n' > size"], in: directory)
-      (program.identifier, program.after) = ("program", [.identifier("a")])
+      (program.identifier, program.after) = ("program", ["a"])
       var closure = TransferRequest.step("read")
-      closure.after = [.identifier("program")]
+      closure.after = ["program"]
       let added = try await queue.manager.add([closure, program, download])
       _ = try await added[0].result
       #expect(size.withLockedValue { $0 } == "\(QueueFixture.length)")

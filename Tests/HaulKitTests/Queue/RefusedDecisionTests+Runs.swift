@@ -167,7 +167,7 @@ extension RefusedDecisionTests {
     for (index, name) in ["a", "b", "c", "d", "e"].enumerated() {
       (requests[index].identifier, requests[index].group) = (name, index % 2 == 0 ? "g" : nil)
     }
-    requests[2].after = [.identifier("a")]
+    requests[2].after = ["a"]
     let added = requests
     try insist { _ = try simulation.call { try await $0.add(added, key: "k") } }
     let ids = try simulation.call { await $0.summaries().map(\.id) }

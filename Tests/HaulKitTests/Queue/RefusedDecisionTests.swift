@@ -33,7 +33,7 @@ import Testing
       let requests = names.map { name in
         var request = simulation.step(name, turns: name == "runs" ? 40 : 1, isPatient: true)
         (request.identifier, request.group) = (name, name == "waits" ? nil : "g")
-        if name == "behind" { request.after = [.identifier("waits")] }
+        if name == "behind" { request.after = ["waits"] }
         return request
       }
       if names.contains("failed") {

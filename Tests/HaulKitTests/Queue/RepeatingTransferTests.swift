@@ -13,7 +13,7 @@ import Testing
   ) throws -> Transfer {
     var request = try simulation.download(name)
     request.repetition = repetition
-    request.startsAt = seconds.map { simulation.process.clock.wallSeconds + $0 }
+    request.startSeconds = seconds.map { simulation.process.clock.wallSeconds + $0 }
     let added = request
     return try simulation.call { try await $0.add(added) }
   }
@@ -85,7 +85,7 @@ import Testing
     try next.call { try await $0.coordinator.open() }
     next.pass(.seconds(60))
     #expect(ends.withLockedValue { $0 } == [.completed], "not ten times")
-    let time = try next.call { try await $0.transfer(id)?.waitReason?.until }
+    let time = try next.call { try await $0.transfer(id)?.waitReason?.untilSeconds }
     #expect(time.map { ($0 - start).truncatingRemainder(dividingBy: 3600) } == 0, "as planned")
     #expect(time.map { $0 > next.process.clock.wallSeconds } == true)
     try next.call { await $0.shutdown() }
@@ -119,7 +119,7 @@ import Testing
     #expect(ends.withLockedValue { $0.count } == 1)
     simulation.servers["f"]?.preparation = .zero
     simulation.pass(.seconds(90))
-    let planned = try reason(simulation, transfer)?.until
+    let planned = try reason(simulation, transfer)?.untilSeconds
     #expect(planned.map { ($0 - start).truncatingRemainder(dividingBy: 60) } == 0)
     try simulation.call { await $0.shutdown() }
   }
@@ -135,7 +135,7 @@ import Testing
     let count = ends.withLockedValue { $0.count }
     simulation.process.clock.adjustWallClock(by: -5 * 3600)
     simulation.pass(.seconds(61))
-    let until = try #require(try reason(simulation, transfer)?.until)
+    let until = try #require(try reason(simulation, transfer)?.untilSeconds)
     #expect(until - simulation.process.clock.wallSeconds <= 3600)
     simulation.pass(.seconds(3600))
     #expect(ends.withLockedValue { $0.count } == count + 1)
@@ -148,7 +148,7 @@ import Testing
     let transfer = try add(simulation, "f", hourly)
     simulation.pass(.seconds(600))
     try simulation.call { _ in try await transfer.set { $0.repetition = .every(.seconds(600)) } }
-    let until = try #require(try reason(simulation, transfer)?.until)
+    let until = try #require(try reason(simulation, transfer)?.untilSeconds)
     #expect(abs(until - (simulation.process.clock.wallSeconds + 600)) < 1)
     simulation.pass(.seconds(700))
     #expect(ends.withLockedValue { $0.count } == 2)

@@ -205,7 +205,7 @@ import Testing
 
   @Test func `A transfer whose failed dependency was removed can be changed`() async throws {
     try await StepFixture.with(active: 1) { fixture in
-      await fixture.manager.register(step: "fail") { _ in throw CancellationError() }
+      fixture.manager.register(step: "fail") { _ in throw CancellationError() }
       var first = TransferRequest.step("fail")
       first.identifier = "a"
       let added = try await fixture.manager.add([first, step("b", after: ["a"])])
@@ -235,7 +235,7 @@ import Testing
   private func step(_ name: String, after: [String] = []) -> TransferRequest {
     var request = TransferRequest.step("gate", input: name)
     request.identifier = name
-    request.after = after.map { .identifier($0) }
+    request.after = after
     return request
   }
 
@@ -246,7 +246,7 @@ import Testing
     try await StepFixture.with(active: 1, store: store) { fixture in
       let added = try await fixture.manager.add([step("a"), step("b"), step("c", after: ["a"])])
       await fixture.gate.waitForArrivals(1)
-      try await added[1].set { $0.after = [.identifier("c")] }
+      try await added[1].set { $0.after = ["c"] }
       try await added[2].set { $0.priority = .userInitiated }
       #expect(await added[2].summary?.priority == .userInitiated)
     }
@@ -266,7 +266,7 @@ import Testing
       await fixture.gate.waitForArrivals(1)
       await fixture.manager.suspend()
       try await fixture.manager.add(step("c"))
-      try await added[1].set { $0.after = [.identifier("c")] }
+      try await added[1].set { $0.after = ["c"] }
       await fixture.manager.unsuspend()
       await fixture.gate.waitForArrivals(2)
       #expect(fixture.gate.came == ["a", "c"])
@@ -284,7 +284,7 @@ import Testing
         step("a"), step("b", after: ["a"]), step("c", after: ["b"]),
       ])
       let error = await #expect(throws: TransferError.self) {
-        try await added[0].set { $0.after = [.identifier("c")] }
+        try await added[0].set { $0.after = ["c"] }
       }
       #expect(error?.code == .dependencyFailed)
       for name in ["a", "b", "c"] { #expect(error?.message.contains(name) == true) }
@@ -349,7 +349,7 @@ import Testing
       await fixture.manager.suspend()
       let a = try await fixture.manager.add(step("a"))
       for change: @Sendable (inout TransferRequest) -> Void in [
-        { $0.identifier = "b" }, { $0.after = [.identifier("nobody")] },
+        { $0.identifier = "b" }, { $0.after = ["nobody"] },
       ] {
         await #expect(throws: TransferError.self) { try await a.set(change) }
       }

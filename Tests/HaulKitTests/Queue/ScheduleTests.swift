@@ -362,7 +362,7 @@ import Testing
       #expect(throws: TransferError.self) { _ = try TransferManager(configuration) }
       let simulation = SimulatedManager(schedule: Self.twice)
       #expect(throws: TransferError.self) { try setSchedule(simulation, wrong) }
-      #expect(try simulation.call { await $0.schedule } == Self.twice)
+      #expect(try simulation.call { $0.configuration.schedule } == Self.twice)
       try simulation.end()
     }
   }

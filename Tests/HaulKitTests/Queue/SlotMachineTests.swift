@@ -78,7 +78,7 @@ import Testing
   {
     let clock = ManualClock()
     try await with(clock) { manager in
-      await manager.register(step: "reel", Self.reel(clock))
+      manager.register(step: "reel", Self.reel(clock))
       let label = Label()
       let events = manager.events()
       // Ends with the manager.
@@ -137,7 +137,7 @@ import Testing
   {
     let (clock, tally) = (ManualClock(), Tally())
     try await with(clock) { manager in
-      await manager.register(step: "reel") { context in
+      manager.register(step: "reel") { context in
         tally.enters(context.id)
         defer { tally.leaves(context.id) }
         try await Self.reel(clock)(context)

@@ -9,7 +9,7 @@ import Testing
   @Test func `The number of running steps reaches the limit and does not exceed it`() async throws {
     let gate = StepGate()
     try await QueueFixture.with([], active: 4) { queue in
-      await queue.manager.register(step: "s", gate.step)
+      queue.manager.register(step: "s", gate.step)
       try await queue.manager.add((0..<10).map { .step("s", input: "\($0)") })
       await gate.waitForArrivals(4)
       #expect(await queue.manager.counts == [.running: 4, .queued: 6])
@@ -24,7 +24,7 @@ import Testing
   @Test func `The host limit does not apply to steps`() async throws {
     let gate = StepGate()
     try await QueueFixture.with([], active: 1) { queue in
-      await queue.manager.register(step: "s", gate.step)
+      queue.manager.register(step: "s", gate.step)
       await queue.manager.setLimits(maximumActive: 6, maximumActivePerHost: 1)
       try await queue.manager.add((0..<6).map { .step("s", input: "\($0)") })
       await gate.waitForArrivals(6)
@@ -38,7 +38,7 @@ import Testing
       var errorDescription: String? { "the archive has no index" }
     }
     try await QueueFixture.with([]) { queue in
-      await queue.manager.register(step: "s") { _ in throw Broken() }
+      queue.manager.register(step: "s") { _ in throw Broken() }
       let step = try await queue.manager.add(.step("s"))
       let error = await #expect(throws: TransferError.self) { _ = try await step.result }
       #expect(error?.errorDescription == "the step failed: the archive has no index")
@@ -48,7 +48,7 @@ import Testing
   @Test func `Steps and downloads share the limit, in one order`() async throws {
     let gate = StepGate()
     try await QueueFixture.with([.held("a"), .plain("b")]) { queue in
-      await queue.manager.register(step: "s", gate.step)
+      queue.manager.register(step: "s", gate.step)
       let a = try await queue.add("a")[0]
       let step = try await queue.manager.add(.step("s", input: "1"))
       let b = try await queue.add("b")[0]
@@ -68,7 +68,7 @@ import Testing
     struct Own: Error {}
     var added: Transfer?
     let history = try await QueueFixture.with([.plain("a")]) { queue in
-      await queue.manager.register(step: "bad") { _ in throw Own() }
+      queue.manager.register(step: "bad") { _ in throw Own() }
       let bad = try await queue.manager.add(.step("bad"))
       added = bad
       guard case .failure(let error) = await outcome(bad) else {
@@ -88,8 +88,8 @@ import Testing
     let gate = StepGate()
     var added: [Transfer] = []
     let history = try await QueueFixture.with([]) { queue in
-      await queue.manager.register(step: "endless", gate.spin())
-      await queue.manager.register(step: "short", gate.spin(times: 0))
+      queue.manager.register(step: "endless", gate.spin())
+      queue.manager.register(step: "short", gate.spin(times: 0))
       added = try await queue.manager.add([
         .step("endless", input: "1"), .step("short", input: "2"),
       ])
@@ -110,7 +110,7 @@ import Testing
     let gate = StepGate()
     var added: Transfer?
     let history = try await QueueFixture.with([], active: 3) { queue in
-      await queue.manager.register(step: "s", gate.spin(times: 1))
+      queue.manager.register(step: "s", gate.spin(times: 1))
       let step = try await queue.manager.add(.step("s", input: "1"))
       added = step
       await gate.waitForArrivals(1)
@@ -128,7 +128,7 @@ import Testing
   @Test func `Concurrent pauses and resumes never run a step twice`() async throws {
     let gate = StepGate()
     try await QueueFixture.with([], active: 3) { queue in
-      await queue.manager.register(step: "s", gate.spin())
+      queue.manager.register(step: "s", gate.spin())
       let step = try await queue.manager.add(.step("s", input: "1"))
       for _ in 0..<50 {
         async let stop = step.pause()
@@ -159,7 +159,7 @@ import Testing
         return
       }
       #expect(error.message.contains("later"))
-      await queue.manager.register(step: "later", gate.step)
+      queue.manager.register(step: "later", gate.step)
       try await step.retry()
       _ = try await step.result
       #expect(gate.came == ["1"])
@@ -177,13 +177,13 @@ import Testing
       var step = StepRequest(.named("s", input: "1"))
       step.isIdempotent = isIdempotent
       _ = try await fixture.queue(store: store) { queue in
-        await queue.manager.register(step: "s", first.step)
+        queue.manager.register(step: "s", first.step)
         _ = try await queue.manager.add(TransferRequest(.step(step)))
         await first.waitForArrivals(1)
         let dead = await store.afterCrash()
         first.open()
         let register = { @Sendable (manager: TransferManager) in
-          await manager.register(step: "s", second.step)
+          manager.register(step: "s", second.step)
         }
         _ = try await fixture.queue(store: dead, register: register) { later in
           await later.manager.waitUntilEmpty()

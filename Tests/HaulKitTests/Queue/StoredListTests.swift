@@ -141,7 +141,7 @@ import Testing
       var first = TransferRequest.step("unpack", input: "one")
       first.identifier = "first"
       var second = TransferRequest.step("unpack", input: "two")
-      second.after = [.identifier("first")]
+      second.after = ["first"]
       let requests = [first, second]
       try await open(fixture, steps: ["unpack": gate.spin()]) { manager in
         _ = try await manager.add(requests)

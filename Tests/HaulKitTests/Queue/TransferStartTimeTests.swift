@@ -10,8 +10,8 @@ import Testing
     _ simulation: SimulatedManager, _ name: String, in seconds: Double, after: Transfer? = nil
   ) throws -> Transfer {
     var request = try simulation.download(name)
-    request.startsAt = simulation.process.clock.wallSeconds + seconds
-    if let after { request.after = [.transfer(after.id)] }
+    request.startSeconds = simulation.process.clock.wallSeconds + seconds
+    if let after { request.after = [after.id] }
     let added = request
     return try simulation.call { try await $0.add(added) }
   }
@@ -104,7 +104,7 @@ import Testing
     simulation.pass(.seconds(1))
     #expect(hasStarted(simulation, "first"))
     let time = simulation.process.clock.wallSeconds + 1200
-    try simulation.call { _ in try await second.set { $0.startsAt = time } }
+    try simulation.call { _ in try await second.set { $0.startSeconds = time } }
     simulation.pass(.seconds(1199))
     #expect(!hasStarted(simulation, "second"))
     simulation.pass(.seconds(2))
@@ -157,7 +157,7 @@ import Testing
     let simulation = SimulatedManager()
     simulation.servers.behaviours.pauses = false
     var request = try simulation.download("f", length: 16 << 20) { $0.rateLimit = 1 << 10 }
-    request.startsAt = simulation.process.clock.wallSeconds + 10
+    request.startSeconds = simulation.process.clock.wallSeconds + 10
     let added = request
     let transfer = try simulation.call { try await $0.add(added) }
     simulation.pass(.seconds(20))

@@ -12,7 +12,7 @@ import Testing
     var request = TransferRequest.step(action, input: name)
     request.identifier = name
     request.group = group
-    request.after = after.map { .identifier($0) }
+    request.after = after
     return request
   }
 
@@ -24,9 +24,9 @@ import Testing
     let gate = StepGate()
     let isBroken = NIOLockedValueBox(true)
     try await QueueFixture.with([], active: 4) { queue in
-      await queue.manager.register(step: "pass") { _ in }
-      await queue.manager.register(step: "hold", gate.step)
-      await queue.manager.register(step: "fail") { _ in
+      queue.manager.register(step: "pass") { _ in }
+      queue.manager.register(step: "hold", gate.step)
+      queue.manager.register(step: "fail") { _ in
         if isBroken.withLockedValue({ $0 }) { throw TransferError(.io, "broken") }
       }
       try await body(queue.manager, gate) { isBroken.withLockedValue { $0 = false } }
@@ -127,10 +127,10 @@ import Testing
   @Test func `A download in the caller's task fails if its dependency failed`() async throws {
     try await QueueFixture.with([.plain("f")], active: 4) { queue in
       let manager = queue.manager
-      await manager.register(step: "fail") { _ in throw TransferError(.io, "broken") }
+      manager.register(step: "fail") { _ in throw TransferError(.io, "broken") }
       let bad = try await manager.add(step("bad", "fail"))
       var request = try queue.request("f")
-      request.after = [.transfer(bad.id)]
+      request.after = [bad.id]
       do throws(TransferError) {
         _ = try await manager.download(request)
         Issue.record("it was completed")
@@ -142,7 +142,7 @@ import Testing
   @Test(arguments: ["pause", "cancel", "remove"])
   func `A step can command all transfers, including itself`(command: String) async throws {
     try await with { manager, _, _ in
-      await manager.register(step: "commands") { [weak manager] context in
+      manager.register(step: "commands") { [weak manager] context in
         switch command {
         case "pause": _ = try await manager?.pause(.all)
         case "cancel": _ = try await manager?.cancel(.all)
@@ -165,7 +165,7 @@ import Testing
   @Test func `A step that waits for itself or its own group is refused`() async throws {
     try await with { manager, _, _ in
       let codes = NIOLockedValueBox<[TransferError.Code?]>([])
-      await manager.register(step: "waits") { [weak manager] context in
+      manager.register(step: "waits") { [weak manager] context in
         guard let manager else { return }
         await manager.waitUntilEmpty()
         let own = try await manager.transfer(context.id)

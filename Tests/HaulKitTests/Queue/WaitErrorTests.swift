@@ -34,7 +34,7 @@ import Testing
       let gone = try await queue.manager.add(queue.request("gone"))
       #expect(await code(gone) == .notFound)
       var dependent = try queue.request("b")
-      dependent.after = [.transfer(gone.id)]
+      dependent.after = [gone.id]
       let b = try await queue.manager.add(dependent)
       #expect(await message(b).contains("retry that one"))
       try await gone.remove()

@@ -38,7 +38,7 @@ import Testing
     let simulation = SimulatedManager()
     var chain = (0..<4).map { simulation.step("s\($0)", turns: 50) }
     for number in chain.indices { chain[number].identifier = "s\(number)" }
-    for number in 2...3 { chain[number].after = [.identifier("s\(number - 1)")] }
+    for number in 2...3 { chain[number].after = ["s\(number - 1)"] }
     let steps = try added(simulation, chain)
     #expect(try reason(simulation, steps[0]) == nil, "it runs")
     #expect(try reason(simulation, steps[1]) == .slot)
@@ -71,7 +71,7 @@ import Testing
     let transfer = try added(simulation, [simulation.step("s", turns: 1)])[0]
     let found = try #require(try reason(simulation, transfer))
     #expect(found.code == "schedule")
-    #expect(found.until == QueueWorld.wallStart + 600)
+    #expect(found.untilSeconds == QueueWorld.wallStart + 600)
     try simulation.end()
   }
 

@@ -1,4 +1,4 @@
-import FoundationEssentials
+import Foundation
 import HaulKit
 import HaulStore
 
@@ -33,7 +33,7 @@ private struct PathSample {
     for await event in transfer.events() {
       switch event.kind {
       case .progress(let progress): print("\(progress.percent ?? 0) %")
-      case .waiting(let reason): print(reason.description(at: Date().timeIntervalSince1970))
+      case .waiting(let reason): print(reason.description(at: Date()))
       case .finished(let result): print(result.state)
       default: break
       }
@@ -47,6 +47,36 @@ private struct PathSample {
     for try await chunk in try await stream.bytes {
       consume(chunk.bytes)  // in order; a slow reader slows the network
     }
+  }
+
+  func progress(of transfer: Transfer) -> Progress {
+    let progress = Progress(totalUnitCount: -1)  // until the length is known
+    progress.cancellationHandler = { Task { try await transfer.cancel() } }
+    progress.pausingHandler = { Task { try await transfer.pause() } }
+    progress.resumingHandler = { Task { try await transfer.resume() } }
+    Task {
+      for await event in transfer.events() {
+        guard case .progress(let reported) = event.kind else { continue }
+        progress.totalUnitCount = reported.total ?? -1
+        progress.completedUnitCount = reported.bytes
+      }
+    }
+    return progress
+  }
+
+  func news() async throws -> Data? {
+    let bytes = try await manager.add("https://example.com/news.json", to: .stream).bytes
+    guard try await bytes.head.headers["Content-Type"] == "application/json" else { return nil }
+    return try await bytes.collect(upTo: 1 << 20)  // Data; more is an error
+  }
+
+  func note(_ text: String) async throws {
+    let upload = try await manager.add(Data(text.utf8), to: "https://example.com/notes") {
+      $0.method = .post
+      $0.headers["Content-Type"] = "text/plain"
+    }
+    let answer = try await upload.result.response
+    print(answer?.status ?? 0, answer?.headers["Location"] ?? "", answer?.body ?? Data())
   }
 
   func many() async throws {
@@ -75,8 +105,8 @@ private struct PathSample {
   func order(_ transfer: Transfer, second: Transfer, third: Transfer, other: Transfer) async throws
   {
     try await transfer.setPriority(.userInitiated)
-    try await transfer.move(to: .first)  // or .last, .before(other.id), .after(other.id)
-    _ = try await manager.move([third.id, second.id], to: .after(transfer.id))
+    try await transfer.move(to: .first)  // or .last, .before(other), .after(other)
+    _ = try await manager.move([third, second], to: .after(transfer))
     try await other.start()  // before all others, in the next free slot
   }
 
@@ -114,7 +144,7 @@ private struct PathSample {
     let report = try await manager.pause(.group("season"))
     for (id, refusal) in report.refused { print(id, refusal) }
     _ = try await manager.retry(.filter { $0.state == .failed })
-    _ = try await manager.cancel(.ids(transfers.map(\.id)))
+    _ = try await manager.cancel(transfers)
   }
 
   func survive(_ url: ResourceURL) async throws {
@@ -140,14 +170,14 @@ private struct PathSample {
       .download(url, to: .file("work/app.tar.gz")) { $0.createsDirectories = true })
     var unpack = TransferRequest.step(
       program: ["tar", "-xzf", "app.tar.gz"], in: "work", isIdempotent: true)
-    unpack.after = [.transfer(archive.id)]
+    unpack.after = [archive]
     try await manager.add(unpack)
   }
 
   func steps(_ files: [String], _ load: @escaping @Sendable (String) async throws -> Void)
     async throws
   {
-    await manager.register(step: "import") { step in
+    manager.register(step: "import") { step in
       for (index, file) in files.enumerated() {
         try step.checkpoint()  // throws when the step was paused or cancelled
         try await load(file)

@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("README.md", 1), ("docs/library.md", 28), ("docs/events.md", 1), ("docs/waiting.md", 2),
+    ("README.md", 1), ("docs/library.md", 31), ("docs/events.md", 1), ("docs/waiting.md", 2),
     ("docs/library-reference.md", 2), ("docs/cache.md", 2),
     ("Sources/HaulKit/HaulKit.docc/HaulKit.md", 1),
     ("Sources/HaulCache/HaulCache.docc/HaulCache.md", 1),

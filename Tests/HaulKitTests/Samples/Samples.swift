@@ -39,7 +39,7 @@ private struct Sample {
     switch await transfer.waitReason {
     case .diskFull(let shortage): ask(toFree: shortage.needed, on: shortage.directory)
     case .dependency(let other, isBlocked: true): offer(toRetry: other)
-    case let reason?: label.text = reason.description(at: Date().timeIntervalSince1970)
+    case let reason?: label.text = reason.description(at: Date())
     case nil: break
     }
   }
@@ -50,7 +50,7 @@ private struct Sample {
       "report.pdf", to: ResourceURL("https://example.com/files/report.pdf")
     ) {
       $0.precondition = .absent
-      $0.headers = [("Content-Type", "application/pdf")]
+      $0.headers = ["Content-Type": "application/pdf"]
     }
     let result = try await manager.add(upload).result
     print(result.state)
@@ -75,7 +75,7 @@ private struct Sample {
   // docs/library.md
   func uploadRemote(id: String, secret: String, token: String) async throws {
     var source = DownloadRequest(url: try ResourceURL("https://example.com/disk.img"), to: .stream)
-    source.headers = [("Authorization", "Bearer \(token)")]
+    source.headers = ["Authorization": "Bearer \(token)"]
     let object = try S3Object(bucket: "backups", key: "2026/disk.img", region: "eu-central-1")
     let key = S3Credentials(accessKeyID: id, secretAccessKey: secret)
     let upload = UploadRequest(from: source, to: object, credentials: key)
@@ -102,7 +102,7 @@ private struct Sample {
     var configuration = TransferManager.Configuration()
     configuration.prepare = { request in
       let token = try await tokens.current(isRefused: request.attempt > 1)
-      return [("Authorization", "Bearer \(token)")]
+      return ["Authorization": "Bearer \(token)"]
     }
   }
 

@@ -15,7 +15,7 @@ import Testing
       var request = simulation.step("s\(number)", turns: 5, isPatient: true)
       request.identifier = "s\(number)"
       request.group = "all"
-      if isChain, number > 0 { request.after = [.identifier("s\(number - 1)")] }
+      if isChain, number > 0 { request.after = ["s\(number - 1)"] }
       request.whenDependencyFails = .skip
       requests.append(request)
     }

@@ -154,10 +154,10 @@ extension QueueWorld {
 
 extension TransferSelection {
   fileprivate var parts: (ids: Set<TransferID>?, group: String?) {
-    switch self {
+    switch kind {
     case .ids(let ids): (Set(ids), nil)
     case .group(let group): (nil, group)
-    case .all, .filter: (nil, nil)
+    case .all, .filter, .several: (nil, nil)
     }
   }
 }

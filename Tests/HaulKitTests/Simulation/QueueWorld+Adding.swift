@@ -62,14 +62,14 @@ extension QueueWorld {
     }
     let others = ledger.withLockedValue { $0.listed.map(\.id) }
     for _ in 0..<(random.oneIn(3) ? 1 + random.below(2) : 0) where !others.isEmpty {
-      request.after.append(.transfer(others[random.below(others.count)]))
+      request.after.append(others[random.below(others.count)])
     }
     let policies = TransferRequest.DependencyPolicy.allCases
     request.whenDependencyFails = policies[random.below(policies.count)]
     request.reportsProgress = !random.oneIn(4)
     if var random = starts {
       if random.oneIn(3) {
-        request.startsAt = process.clock.wallSeconds + Double(random.below(60) - 10)
+        request.startSeconds = process.clock.wallSeconds + Double(random.below(60) - 10)
       }
       starts = random
     }

@@ -94,7 +94,7 @@ extension QueueWorld {
   private func fate(of member: Ledger.Member, _ ledger: Ledger) -> ModelState? {
     var waits = false
     // It may have started while its dependency was completed.
-    for case .transfer(let id) in member.request.after where member.state != .completed {
+    for case .transfer(let id) in member.request.dependencies where member.state != .completed {
       guard let other = ledger.members[id] else {
         if ledger.cleared.contains(id) { continue }
         return nil

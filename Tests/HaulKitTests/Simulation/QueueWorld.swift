@@ -124,7 +124,7 @@ final class QueueWorld {
     let (process, ledger, plans) = (process, ledger, stepPlans)
     let isOpen = NIOLockedValueBox(false)
     process.start {
-      await process.manager.register(step: "work") { context in
+      process.manager.register(step: "work") { context in
         try await Self.work(context, process, ledger, plans)
       }
       do {

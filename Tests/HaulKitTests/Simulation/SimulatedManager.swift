@@ -46,7 +46,7 @@ final class SimulatedManager {
       portionSize: portionSize)
     let (process, plans) = (process, plans)
     process.start {
-      await process.manager.register(step: "work") { context in
+      process.manager.register(step: "work") { context in
         try await QueueWorld.work(context, process, ledger, plans)
       }
     }

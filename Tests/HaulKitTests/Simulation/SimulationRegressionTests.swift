@@ -13,7 +13,7 @@ import Testing
     let request = simulation.step("s", turns: 3)
     let step = try simulation.call { try await $0.add(request) }
     var other = simulation.step("t", turns: 1)
-    other.after = [.transfer(step.id)]
+    other.after = [step.id]
     let behind = other
     let next = try simulation.call { try await $0.add(behind) }
     simulation.refuseChanges(true)
@@ -149,7 +149,7 @@ import Testing
     simulation.plans.withLockedValue { $0["a"]?.alwaysFails = true }
     let a = try simulation.call { try await $0.add(first) }
     var request = simulation.step("b", turns: 1)
-    request.after = [.transfer(a.id)]
+    request.after = [a.id]
     request.whenDependencyFails = .skip
     let second = request
     let b = try simulation.call { try await $0.add(second) }

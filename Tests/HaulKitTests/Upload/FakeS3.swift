@@ -280,7 +280,7 @@ extension FakeS3.State {
 
   private static func metadata(_ request: FakeS3.Request) -> HeaderFields {
     HeaderFields(
-      request.headers.fields.filter { field in
+      request.headers.filter { field in
         let name = field.name.lowercased()
         return name == "content-type" || name.hasPrefix("x-amz-meta-")
       })

@@ -324,7 +324,7 @@ import Testing
     let source = FakeSource(2 * Self.part, to: store)
     _ = try await upload(source)
     for request in store.snapshot.requests {
-      let fields = request.headers.fields.map { "\($0.name): \($0.value)" }.joined()
+      let fields = request.headers.map { "\($0.name): \($0.value)" }.joined()
       #expect(!fields.contains("source-"))
       #expect(!fields.contains("dXNlcjpzb3VyY2UtcGFzc3dvcmQ"))
     }

@@ -230,7 +230,7 @@ import Testing
     let manager = try TransferManager(
       testing: .init(), transport: RefusingStore(body: body), disk: disk)
     var request = try Self.request(.directory("/d"))
-    request.headers.append(("X-Customer-Key", "customer-canary"))
+    request.headers.append("X-Customer-Key", "customer-canary")
     let transfer = try await manager.add(TransferRequest(.download(request)))
     let error = await #expect(throws: TransferError.self) { try await transfer.result }
     await manager.shutdown()

@@ -321,7 +321,7 @@ import Testing
     for request in requests {
       #expect(request.headers["X-Amz-Security-Token"] == "t")
       #expect(request.headers["Authorization"]?.contains("Credential=id/") == true)
-      #expect(!request.headers.fields.contains { $0.value.contains("secret") })
+      #expect(!request.headers.contains { $0.value.contains("secret") })
     }
   }
 }

@@ -88,7 +88,7 @@ import Testing
     try await StepFixture.with(active: 2) { fixture in
       let manager = fixture.manager
       let isFirst = NIOLockedValueBox(true)
-      await manager.register(step: "once") { context in
+      manager.register(step: "once") { context in
         let fails = isFirst.withLockedValue { first in
           defer { first = false }
           return first

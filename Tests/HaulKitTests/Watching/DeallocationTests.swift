@@ -41,7 +41,7 @@ import Testing
     let engine = engine(transport)
     let manager = TransferManager(engine: engine)
     let gate = StepGate()
-    await manager.register(step: "spin", gate.spin())
+    manager.register(step: "spin", gate.spin())
     let log = EventLog(of: manager)
     let queue = QueueFixture(base: fixture, manager: manager, log: log)
     var requests = try ["done", "failed", "held", "paused"].map { name in

@@ -23,10 +23,10 @@ import Testing
     await manager.suspend()
     let first = try await manager.add(try Self.request("first"))
     var second = try Self.request("second")
-    second.after = [.transfer(first.id)]
+    second.after = [first.id]
     let other = try await manager.add(second)
     var third = try Self.request("third")
-    third.after = [.transfer(other.id)]
+    third.after = [other.id]
     let last = try await manager.add(third)
     #expect(other.identifier == "second" && other.group == "films")
     try await first.cancel()
@@ -108,7 +108,7 @@ import Testing
     let transfer = try await manager.add(try Self.request("a"))
     let events = manager.events()
     var behind = try Self.request("b")
-    behind.after = [.identifier("unknown")]
+    behind.after = ["unknown"]
     await #expect(throws: TransferError.self) { try await manager.add(behind) }
     try await transfer.pause()
     for await event in events {

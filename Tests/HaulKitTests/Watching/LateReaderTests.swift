@@ -67,12 +67,12 @@ import Testing
   @Test func `A subscriber gets 100 % also if it was reported before its call`() async throws {
     let gate = StepGate()
     try await StepFixture.with { fixture in
-      await fixture.manager.register(step: "tell") { context in
+      fixture.manager.register(step: "tell") { context in
         context.progress(3, of: 3)
         try await gate.step(context)
       }
       let step = try await fixture.manager.add(.step("tell"))
-      try await until { await step.progress?.percent == 100 }
+      try await until { step.progress?.percent == 100 }
       let (early, late) = (step.events(), step.events())
       async let reported = kinds(early)
       gate.open()
@@ -88,13 +88,13 @@ import Testing
   {
     let gate = StepGate()
     try await StepFixture.with { fixture in
-      await fixture.manager.register(step: "tell") { context in
+      fixture.manager.register(step: "tell") { context in
         context.progress(3, of: 3)
         try await gate.spin(times: 1)(context)
       }
       let step = try await fixture.manager.add(.step("tell"))
       let events = step.events()
-      try await until { await step.progress?.percent == 100 }
+      try await until { step.progress?.percent == 100 }
       await fixture.manager.suspend()
       for _ in 1...40 {
         try await step.pause()
@@ -133,7 +133,7 @@ import Testing
   ) async throws {
     try await StepFixture.with { fixture in
       try await fixture.run(2)
-      await fixture.manager.register(step: "tell") { $0.progress(3, of: 3) }
+      fixture.manager.register(step: "tell") { $0.progress(3, of: 3) }
       let events = fixture.manager.events(after: number)
       let step = try await fixture.manager.add(.step("tell"))
       _ = try await step.result

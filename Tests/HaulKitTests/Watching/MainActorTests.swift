@@ -136,7 +136,7 @@ import Testing
         hooks: hooks,
         executors: LoopExecutor.all, network: SystemNetwork())
       let manager = TransferManager(engine: engine, store: store)
-      await manager.register(step: "step") { _ in record.note("step") }
+      manager.register(step: "step") { _ in record.note("step") }
       try await manager.coordinator.open()
       let events = manager.events()
       let list = TransferList(manager)

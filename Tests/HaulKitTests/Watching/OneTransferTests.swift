@@ -162,7 +162,7 @@ import Testing
       #expect(running.state == .running && running.phase == .transferring)
       #expect(running.progress?.total == Int64(QueueFixture.length) && running.result == nil)
       #expect(await a.state == .running)
-      #expect(await a.progress?.total == Int64(QueueFixture.length))
+      #expect(a.progress?.total == Int64(QueueFixture.length))
       try await a.pause()
       let paused = try #require(await a.snapshot)
       #expect(paused.state == .paused && paused.progress?.bytes ?? 0 > 0)
@@ -171,7 +171,7 @@ import Testing
       let result = try await a.result
       #expect(await a.snapshot?.result == result)
       #expect(await a.state == .completed)
-      #expect(await a.progress == nil)
+      #expect(a.progress == nil)
       try await a.remove()
       #expect(await a.snapshot == nil)
     }

@@ -146,7 +146,7 @@ import Testing
   {
     let leak = Leak()
     try await StepFixture.with { fixture in
-      await fixture.manager.register(step: "tell") { context in
+      fixture.manager.register(step: "tell") { context in
         context.progress(1, of: 3)
         context.progress(3, of: 3)
         context.progress(3, of: 3)

@@ -113,7 +113,7 @@ import Testing
     var request = StepRequest(.named("deaf", input: nil))
     request.isIdempotent = isIdempotent
     try await StepFixture.with(clock: clock, store: store) { fixture in
-      await fixture.manager.register(step: "deaf") { _ in
+      fixture.manager.register(step: "deaf") { _ in
         runs.withLockedValue { $0 += 1 }
         try? await until { Task.isCancelled }
         throw CancellationError()
@@ -128,7 +128,7 @@ import Testing
     }
     #expect(try await store.open().members.map(\.storedState.wasRunning) == [true])
     let register = { @Sendable (manager: TransferManager) in
-      await manager.register(step: "deaf") { _ in runs.withLockedValue { $0 += 1 } }
+      manager.register(step: "deaf") { _ in runs.withLockedValue { $0 += 1 } }
     }
     try await StepFixture.with(store: store, register: register) { fixture in
       await fixture.manager.waitUntilEmpty()
@@ -143,7 +143,7 @@ import Testing
   {
     let (clock, store, runs) = (ManualClock(), MemoryStore(), NIOLockedValueBox(0))
     try await StepFixture.with(clock: clock, store: store) { fixture in
-      await fixture.manager.register(step: "deaf") { _ in
+      fixture.manager.register(step: "deaf") { _ in
         runs.withLockedValue { $0 += 1 }
         try? await until { Task.isCancelled }
         throw CancellationError()
@@ -159,7 +159,7 @@ import Testing
       _ = try? await pause
     }
     let register = { @Sendable (manager: TransferManager) in
-      await manager.register(step: "deaf") { _ in runs.withLockedValue { $0 += 1 } }
+      manager.register(step: "deaf") { _ in runs.withLockedValue { $0 += 1 } }
     }
     try await StepFixture.with(store: store, register: register) { fixture in
       _ = try await fixture.manager.resume(.all)

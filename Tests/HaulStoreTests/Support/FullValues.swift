@@ -59,10 +59,11 @@ func fullRequest(after: [TransferID]) throws -> TransferRequest {
   request.identifier = "mine"
   request.group = "group"
   request.priority = .background
-  request.after = after.map { .transfer($0) } + [.identifier("other")]
+  request.after = after + ["other"]
   request.whenDependencyFails = .run
   request.reportsProgress = false
-  request.startsAt = 1_900_000_000.5
+  request.userInfo = ["view": "3 \u{e4}"]
+  request.startSeconds = 1_900_000_000.5
   request.repetition = Repetition("12h from 1900000000.5")
   return request
 }

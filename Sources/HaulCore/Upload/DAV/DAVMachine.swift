@@ -128,7 +128,7 @@ package struct DAVMachine: UploadMachine, PublishingUpload {
   static func message(
     _ method: String, _ url: ResourceURL, _ request: UploadRequest, _ own: [(String, String)] = []
   ) -> UploadMessage {
-    var fields = request.fields
+    var fields = request.headers
     // It is the type of the file.
     if method != "PUT" { fields.remove("Content-Type") }
     for (name, value) in own { fields.append(name, value) }

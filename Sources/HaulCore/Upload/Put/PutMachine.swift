@@ -131,7 +131,7 @@ package struct PutMachine: UploadMachine, PublishingUpload {
       .send(
         request.asksForExisting
           ? .compare(request.url, of: request)
-          : UploadMessage("HEAD", request.url, fields: request.fields))
+          : UploadMessage("HEAD", request.url, fields: request.headers))
     ]
   }
 
@@ -147,7 +147,7 @@ package struct PutMachine: UploadMachine, PublishingUpload {
   mutating func send(to url: ResourceURL, after redirects: Int = 0) -> [UploadCommand] {
     state = .sending(url, redirects: redirects)
     if redirects == 0 { sendings += 1 }
-    var fields = request.fields
+    var fields = request.headers
     for (name, value) in conditions { fields.append(name, value) }
     var message = UploadMessage(request.method.rawValue, url, fields: fields)
     message.sendsStream = isStream

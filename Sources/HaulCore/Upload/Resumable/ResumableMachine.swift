@@ -133,7 +133,7 @@ package struct ResumableMachine: UploadMachine, StatefulUpload {
     _ own: [(String, String)] = [], range: ByteRange? = nil
   ) -> UploadMessage {
     // The caller's fields may be secrets of the first server.
-    var fields = url.origin == request.url.origin ? request.fields : HeaderFields()
+    var fields = url.origin == request.url.origin ? request.headers : HeaderFields()
     if method != "PUT" { fields.remove("Content-Type") }
     fields.append("Upload-Draft-Interop-Version", "\(version)")
     for (name, value) in own { fields.append(name, value) }

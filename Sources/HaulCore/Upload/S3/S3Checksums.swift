@@ -19,7 +19,7 @@ package enum S3Checksums: String, Sendable, Hashable, Codable {
 extension UploadRequest {
   /// Whether the caller's fields say something about checksums: an object has one kind of them.
   var hasOwnChecksums: Bool {
-    fields.fields.contains { field in
+    headers.contains { field in
       let name = field.name.lowercased()
       return name.hasBytePrefix("x-amz-checksum-") || name == "x-amz-sdk-checksum-algorithm"
     }

@@ -170,7 +170,7 @@ package struct S3Failure {
     case "NoSuchUpload": return error(.notFound, "it no longer has the parts of the file")
     case "InvalidAccessKeyId": return error(.unauthorized, "it does not know the access key")
     case "SignatureDoesNotMatch":
-      let metadata = request.upload?.fields.nonASCIIMetadata
+      let metadata = request.upload?.headers.nonASCIIMetadata
         .map { "; or encode \($0), which is not ASCII" }
       return error(.unauthorized, "the secret access key, or the region, is wrong\(metadata ?? "")")
     case _ where isKeyExpired && request.renewsKey:

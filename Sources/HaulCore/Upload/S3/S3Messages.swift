@@ -74,7 +74,7 @@ struct S3Messages: Sendable {
   /// The fields that are stored with the object. Without a `Content-Type`, stores send
   /// `application/octet-stream` to each reader.
   private var ofObject: HeaderFields {
-    var fields = request.fields
+    var fields = request.headers
     for field in fieldsOfSource.fields where fields[field.name] == nil {
       fields.append(field.name, field.value)
     }
@@ -222,13 +222,13 @@ struct S3Messages: Sendable {
   /// The caller's fields that every request needs: of temporary keys and of keys for encryption.
   /// The others describe the object.
   private var own: HeaderFields {
-    HeaderFields(request.fields.fields.filter { isGeneral($0.name) })
+    HeaderFields(request.headers.filter { isGeneral($0.name) })
   }
 
   /// Whether an object has the fields that the caller gives it.
   /// - Parameter asFarAsShown: whether those that no answer to HEAD has may be others.
   func describes(_ head: ResponseHead, asFarAsShown: Bool = false) -> Bool {
-    request.fields.fields.allSatisfy { field in
+    request.headers.allSatisfy { field in
       isGeneral(field.name) || asFarAsShown && isHidden(field.name)
         || (head.headers[field.name] ?? Self.unsaid[field.name.lowercased()])
           .map { $0.isByteEqual(field.value) } ?? false

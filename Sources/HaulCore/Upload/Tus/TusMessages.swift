@@ -82,7 +82,7 @@ struct TusMessages: Sendable {
   private var metadata: String {
     [
       ("filename", request.source.files.first?.pathParts.name ?? "stream"),
-      ("filetype", request.fields["Content-Type"] ?? "application/octet-stream"),
+      ("filetype", request.headers["Content-Type"] ?? "application/octet-stream"),
     ].map { "\($0) \(Data($1.utf8).base64EncodedString())" }.joined(separator: ",")
   }
 
@@ -90,7 +90,7 @@ struct TusMessages: Sendable {
     _ method: String, _ url: ResourceURL, _ own: [(String, String)] = [], range: ByteRange? = nil
   ) -> UploadMessage {
     // The caller's fields may be secrets of the first server.
-    var fields = url.origin == request.url.origin ? request.fields : HeaderFields()
+    var fields = url.origin == request.url.origin ? request.headers : HeaderFields()
     // The type of the file is in its metadata.
     fields.remove("Content-Type")
     if method != "OPTIONS" { fields.append("Tus-Resumable", TusOffer.version) }

@@ -1,7 +1,7 @@
 import HaulKit
 
 let manager = try TransferManager()
-await manager.register(step: "count") { context in
+manager.register(step: "count") { context in
   for number in 1...1_000 {
     try context.checkpoint()
     context.progress(Int64(number), of: 1_000)

@@ -1,19 +1,19 @@
 import HaulKit
 
 let manager = try TransferManager()
-await manager.register(step: "unpack") { context in
+manager.register(step: "unpack") { context in
   try context.checkpoint()
   print("unpacking \(context.input ?? "")")
 }
-await manager.register(step: "tell") { _ in await MainActor.run { print("upgrade complete") } }
+manager.register(step: "tell") { _ in await MainActor.run { print("upgrade complete") } }
 
 var download = try TransferRequest.download(
   ResourceURL("https://example.org/upgrade.tar"), to: .file("upgrade.tar"))
 (download.identifier, download.group) = ("download", "network")
 var unpack = TransferRequest.step("unpack", input: "upgrade.tar")
-(unpack.identifier, unpack.group, unpack.after) = ("unpack", "local", [.identifier("download")])
+(unpack.identifier, unpack.group, unpack.after) = ("unpack", "local", ["download"])
 var tell = TransferRequest.step("tell")
-(tell.group, tell.after) = ("local", [.identifier("unpack")])
+(tell.group, tell.after) = ("local", ["unpack"])
 (unpack.whenDependencyFails, tell.whenDependencyFails) = (.skip, .skip)
 
 try await manager.add([download, unpack, tell])

@@ -173,7 +173,7 @@ extension Ledger {
       case .resumed:
         members[id]?.end = nil
         // Its dependents have to wait for it again.
-        for other in members.values where other.request.after.contains(.transfer(id)) {
+        for other in members.values where other.request.dependencies.contains(.transfer(id)) {
           members[other.id]?.waited = false
         }
       case .finished(let result):

@@ -48,7 +48,7 @@ extension Ledger {
     // With another time, the manager may have seen its start time pass.
     guard schedule?.wasSet != true else { return }
     for member in listed where member.state.isUnderWay && !member.startsAnytime {
-      guard let time = member.request.startsAt, time > wallSeconds + 0.001 else { continue }
+      guard let time = member.request.startSeconds, time > wallSeconds + 0.001 else { continue }
       violate("\(member.name) runs \(time - wallSeconds) s before its time")
     }
   }

@@ -138,7 +138,7 @@ struct Ledger: Sendable {
   /// Whether its dependencies allow it to run; nil if that is no longer known.
   func isReady(_ member: Member) -> Bool? {
     var isReady = true
-    for case .transfer(let id) in member.request.after {
+    for case .transfer(let id) in member.request.dependencies {
       guard let other = members[id] else {
         if !cleared.contains(id) { return nil }
         continue

@@ -25,9 +25,9 @@ struct StepFixture: Sendable {
       transport: NoNetwork(), disk: POSIXDisk(), io: BlockingIO(), clock: clock,
       configuration: configuration, programs: programs)
     let manager = TransferManager(engine: engine, store: store)
-    await manager.register(step: "pass") { _ in }
-    await manager.register(step: "gate", gate.step)
-    await manager.register(step: "spin", gate.spin())
+    manager.register(step: "pass") { _ in }
+    manager.register(step: "gate", gate.step)
+    manager.register(step: "spin", gate.spin())
     await register(manager)
     do {
       try await manager.coordinator.open()
