@@ -267,7 +267,8 @@ extension AddPlan {
       // If a later call fails, these were added.
       if !json { status = await OutputStream.show(answer.ids.map { "\($0)\n" }.joined()) }
     }
-    if !quiet { await tell(same) }
+    let begins = resolved.contains { $0.repetition != nil && $0.startSeconds != nil }
+    if !quiet { await tell(same, keepingTimes: begins) }
     guard json else { return status }
     let answer = AddResponse(ids: ids, same: same.isEmpty ? nil : same)
     return await OutputStream.show(try JSONLines.line(of: answer))
@@ -276,9 +277,11 @@ extension AddPlan {
   private static let toldOf = 5
 
   /// Says which were in the list.
-  private func tell(_ same: [TransferID]) async {
+  /// - Parameter keepsTimes: whether a time was given from which one of them was to repeat.
+  private func tell(_ same: [TransferID], keepingTimes keepsTimes: Bool) async {
     for id in same.prefix(Self.toldOf) {
-      await OutputStream.warn("\(id) is in the list already, and was not added; haul show \(id)")
+      let next = keepsTimes ? "its times stay: haul set \(id) --at TIME" : "haul show \(id)"
+      await OutputStream.warn("\(id) is in the list already, and was not added; \(next)")
     }
     guard same.count > Self.toldOf else { return }
     await OutputStream.warn(

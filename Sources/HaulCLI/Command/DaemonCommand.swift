@@ -46,8 +46,14 @@ struct DaemonCommand: Command {
   private func checked(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
     var sources = sources
     sources.askPassword = { (_) throws(UsageError) in nil }
-    _ = try Invocation.plan(["serve"], from: sources)
-    return ControlPlan(comparesVersions: false, perform: restart)
+    guard let plan = try Invocation.plan(["serve"], from: sources) as? ServePlan else {
+      throw UsageError("the daemon's options cannot be read")
+    }
+    return ControlPlan(comparesVersions: false) { session in
+      let access = try AccessList(file: session.location.access)
+      if let refusal = plan.remote.refusal(hasPassword: access.password != nil) { throw refusal }
+      return try await restart(session)
+    }
   }
 
   private func restart(_ session: ControlSession) async throws -> ExitStatus {

@@ -34,7 +34,7 @@ struct VerifyCommand: Command {
   var checksums: [String] = []
 
   @Option(
-    name: [.short, .customLong("check")],
+    name: [.short, .customLong("check"), .customLong("checksum-file")],
     help: ArgumentHelp(
       """
       Check the files that a list of digests names, below this directory, as sha256sum -c does; \
@@ -56,7 +56,9 @@ struct VerifyCommand: Command {
   var quiet: Bool?
 
   /// A digest in the configuration is for another file, and so is what is said of a list.
-  func overriddenSettings() -> Set<String>? { ["checksum", "ignore-missing", "failed"] }
+  func overriddenSettings() -> Set<String>? {
+    ["checksum", "checksum-file", "ignore-missing", "failed"]
+  }
 
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
     guard path != "", path?.hasBytes("\0") != true else {
@@ -91,7 +93,10 @@ extension VerifyCommand {
     if let path {
       let found = list.checksums(ofFileAt: path)
       let digests = found.isEmpty && files.isEmpty ? list.nameless : found
-      guard !digests.isEmpty else { throw UsageError("\(name) has no digest of \(path)") }
+      guard !digests.isEmpty else {
+        throw UsageError(
+          "\(name) has no digest of \(path); names in it count from the working directory")
+      }
       files = [(path, digests)]
     } else if files.isEmpty, let stem = Self.stem(of: file), !list.nameless.isEmpty {
       // NAME.sha256 with a digest alone is about NAME.

@@ -29,6 +29,8 @@ extension UploadTree {
     package var links = Paths()
     /// Those that were, and lead to nothing, or to a directory that they are in.
     package var lost = Paths()
+    /// Directories that may not be read.
+    package var closed = Paths()
     /// Devices, sockets and FIFOs, which have no bytes to keep.
     package var special = Paths()
 
@@ -37,18 +39,28 @@ extension UploadTree {
     mutating func add(_ other: LeftOut) {
       links.add(other.links)
       lost.add(other.lost)
+      closed.add(other.closed)
       special.add(other.special)
     }
 
     /// Why a run is no success although it has sent everything else; nil if that was asked for.
     func problem(_ asked: Links?) -> String? {
-      if lost.count > 0 {
-        return lost.text("a link that cannot be followed", "links cannot be followed")
-          + "; left out"
+      var problems: [String] = []
+      if closed.count > 0 {
+        problems.append(
+          closed.text("a directory that cannot be read", "directories cannot be read")
+            + "; left out")
       }
-      guard links.count > 0, asked == nil else { return nil }
-      return links.text("a symbolic link was left out", "symbolic links were left out")
-        + "; --links follow sends what they lead to, --links skip leaves them out"
+      if lost.count > 0 {
+        problems.append(
+          lost.text("a link that cannot be followed", "links cannot be followed") + "; left out")
+      }
+      if links.count > 0, asked == nil {
+        problems.append(
+          links.text("a symbolic link was left out", "symbolic links were left out")
+            + "; --links follow sends what they lead to, --links skip leaves them out")
+      }
+      return problems.isEmpty ? nil : problems.joined(separator: "; ")
     }
 
     /// What the user should know before the start.

@@ -37,6 +37,7 @@ extension UploadTree {
     do {
       found = try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
     } catch {
+      guard directory.names.isEmpty else { return leftOut.closed.add(directory.path) }
       throw UsageError("cannot read the directory \(directory.path)")
     }
     if found.isEmpty, !directory.names.isEmpty {

@@ -167,6 +167,13 @@ struct ListenRuns {
       try await until {
         (try? String(contentsOfFile: log, encoding: .utf8))?.contains("of 127.0.0.1") == true
       }
+      // There is no password, so that the new one would not start.
+      let second = try await fixture.pid()
+      try fixture.write("listen = 0.0.0.0:0\ntls-self-signed\n", to: ".config/haul/haul.conf")
+      let refused = try await fixture.haul("daemon", "restart")
+      #expect(refused.status == 1 && refused.errors.contains("haul ui password"))
+      #expect(try await fixture.pid() == second, "the old one goes on")
+      try fixture.write("", to: ".config/haul/haul.conf")
       #expect(try await fixture.haul("daemon", "stop").status == 0)
       #expect(try await fixture.haul("daemon", "restart").status == 0)
     }

@@ -91,6 +91,7 @@ import Testing
     }
     #expect(try verify("-c", "SUMS") == ["x": 2, "d/y": 1])
     #expect(try verify("--check", "-") == ["x": 2, "d/y": 1])
+    #expect(try verify("x", "--checksum-file", "SUMS") == ["x": 2])
     #expect(try verify("/else/y", "-c", "SUMS") == ["/else/y": 1])
     #expect(try verify("-c", "z.sha256") == ["z": 1])
     #expect(try verify("a/b", "-c", "z.sha256") == ["a/b": 1])

@@ -65,6 +65,8 @@ extension S3Machine {
 
   private mutating func created(_ answer: UploadAnswer) -> [UploadCommand] {
     guard let root = answer.document else { return creationFailed(.cutOff) }
+    // As to the completion, some stores say 200 before they know.
+    if S3Failure(answer).code != nil { return creationRefused(answer) }
     guard root.isAnswer("InitiateMultipartUpload"), let upload = root["UploadId"],
       (1...Self.longestUploadID).contains(upload.utf8.count)
     else {

@@ -191,9 +191,10 @@ extension S3Machine {
     guard ContentLength(head.headers) == .bytes(parts.length) else { return false }
     if let found = head.headers[S3Messages.markField] { return found == mark }
     // With `update`, that is also the file that was to be there.
-    guard isSingle, attempts.mayHaveArrived || request.ifExists == .update,
+    guard attempts.mayHaveArrived || request.ifExists == .update && isSingle,
       let tag = head.headers["ETag"]
     else { return false }
+    guard isSingle else { return parts.make(S3Digest.bare(tag)) }
     return messages.proof.sent.values.contains { $0.digest.matches(tag) }
   }
 

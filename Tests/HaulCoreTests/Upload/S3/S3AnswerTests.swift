@@ -16,6 +16,26 @@ import Testing
     #expect(machine.handle(try answer(403)) == [.deleteRecord, .finish(.completed)])
   }
 
+  @Test func `A success to the creation with an error in its body is asked for again`() throws {
+    var machine = try Script.machine(33 << 20)
+    #expect(try message(machine.handle(.start(nil))).method == "POST")
+    let answer = try answer(200, body: Script.refusal("SlowDown"))
+    #expect(retried(machine.handle(answer)) != nil)
+  }
+
+  @Test func `Without its mark, an object of these parts is that of the lost answer`() throws {
+    var machine = try Script.completing()
+    let lost = TransferError(.connectionLost, "lost", isRetryable: true)
+    #expect(retried(machine.handle(.failed(lost, sent: 0))) != nil)
+    #expect(machine.handle(.start(nil)) == [.checkSource])
+    #expect(try message(machine.handle(.sourceChecked(nil))).method == "POST")
+    let gone = try answer(404, body: Script.refusal("NoSuchUpload"))
+    #expect(try message(machine.handle(gone)).method == "HEAD")
+    let object = try answer(
+      200, [("Content-Length", "\(33 << 20)"), ("ETag", "\"\(Self.joined)-3\"")])
+    #expect(machine.handle(object).last == .finish(.completed))
+  }
+
   /// The object, as HEAD describes it after the completion.
   private static func described(_ length: Int64, mark: String) throws -> [UploadCommand] {
     var machine = try Script.completing()
