@@ -78,6 +78,7 @@ extension GetPlan {
     }
     guard hasObject else { throw S3Options.misused }
     notes = survey.allNotes + downloads.placement.notes + downloads.requests.serverNotes
+    notes += all.columnNotes()
     manifest = survey.manifest
     output = command.output.values
     output.allowsUnverified = command.content.allowUnverified ?? false

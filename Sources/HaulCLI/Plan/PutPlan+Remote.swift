@@ -54,6 +54,7 @@ extension PutPlan {
     }
     guard command.s3.isEmpty || hasObject || uploads.targets.areS3 else { throw S3Options.misused }
     notes = survey.allNotes + uploads.downloads.serverNotes
+    notes += all.columnNotes(except: uploads.targets.columns)
     (self.indices, manifest) = (indices, survey.manifest)
     if further > 0 {
       rest = InputRest(

@@ -29,6 +29,9 @@ struct RemoteTargets: Sendable {
     template = try TargetTemplate(output)
   }
 
+  /// The columns of a list that `-o` names.
+  var columns: Set<String> { template?.columns ?? [] }
+
   /// Whether something goes to an S3 store.
   var areS3: Bool { store.isUsed }
 
