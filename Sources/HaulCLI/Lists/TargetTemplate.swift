@@ -17,6 +17,8 @@ struct TargetTemplate: Sendable {
   private enum Field: String, CaseIterable {
     /// The name that a file of the address would get.
     case name
+    /// The path, without its first slash: each name as that of a file.
+    case path
     /// The host, without a port.
     case host
     /// The number of the address in the arguments and lists, from 1.
@@ -98,6 +100,11 @@ struct TargetTemplate: Sendable {
             "-o: {\(name)} is a field of the address and a column of the list; write "
               + "{\(Self.columnPrefix)\(name)} or {\(Self.addressPrefix)\(name)}")
         }
+        if field == .path {
+          let names = try item.directories() + [FileName(item.url).text]
+          text += names.map { isAddress ? PercentCoding.component($0) : $0 }.joined(separator: "/")
+          continue
+        }
         value = Self.value(of: field, digits, for: item.url, number)
       case .column(let name):
         guard let known = item.columns[name], !known.isEmpty else {
@@ -119,7 +126,7 @@ struct TargetTemplate: Sendable {
     of field: Field, _ digits: Int?, for url: ResourceURL, _ number: Int
   ) -> String {
     switch field {
-    case .name: return FileName(url).text
+    case .name, .path: return FileName(url).text
     case .host: return url.origin.host
     case .index:
       let text = String(number)

@@ -168,6 +168,9 @@ extension GetPlan {
     if count > 1, command.destination.output != nil, !areNamed {
       throw UsageError("-o names one file, but there are several URLs; use -d")
     }
+    if command.destination.keepPaths == true, command.destination.output != nil {
+      throw UsageError("--keep-paths and -o contradict each other: -o names the file")
+    }
     if command.cache == true, let (option, reason) = cacheConflict(command) {
       throw UsageError("--cache and \(option) contradict each other: \(reason)")
     }

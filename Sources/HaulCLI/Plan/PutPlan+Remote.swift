@@ -79,6 +79,7 @@ extension PutPlan {
       ("--if-exists rename", destination.ifExists == .rename),
       ("--durability", destination.durability != .strict),
       ("--remote-name", destination.remoteName == true),
+      ("--keep-paths", destination.keepPaths == true),
       ("--start-over", destination.startOver == true),
       ("--allow-unverified", content.allowUnverified == true),
       ("--decode", content.decode == true),

@@ -133,6 +133,6 @@ struct RemotePlaces {
     let other = found.upload.download?.url.redacted ?? ""
     throw UsageError(
       "\(start)the target \(upload.url.redacted) also belongs to \(other)\(end); end -o with '/', "
-        + "or name each file: {name}, {host}, {index}")
+        + "or name each file: {path}, {name}, {host}, {index}")
   }
 }
