@@ -9,7 +9,7 @@ import Testing
   func `an option reports that it is not yet supported, in each spelling`(name: String) {
     let wanted =
       name == "--mirror"
-      ? "\(name) is not yet supported"
+      ? "\(name) is not yet supported; --keep-paths keeps the paths of addresses"
       : "\(name) is an option of 'haul add', for the background queue"
     #expect(refusal(["get", "https://h/x", name]) == wanted)
     #expect(refusal(["get", name, "value", "https://h/x"]) == wanted)

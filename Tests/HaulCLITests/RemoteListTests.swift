@@ -56,6 +56,32 @@ import Testing
     }
   }
 
+  @Test func `a field that is a column too must say which is meant`() throws {
+    let digest = String(repeating: "0a", count: 32)
+    func targets(_ name: String, _ value: String, _ output: String) throws -> [String]? {
+      let sources = CommandSources(
+        read: { (_, _) throws(UsageError) in "url,\(name)\nhttps://h/f,\(value)\n" })
+      let plan = try Invocation.plan(["get", "-i", "l.csv", "-o", output], from: sources)
+      return (plan as? PutPlan)?.requests.map(\.url.absoluteString)
+    }
+    for (name, value) in [("sha256", digest), ("sha256", ""), ("name", "x"), ("index", "7")] {
+      #expect(throws: UsageError.self) { try targets(name, value, "https://h/p/{\(name)}") }
+    }
+    let ofList = try targets("sha256", digest, "https://h/p/{column:sha256}")
+    #expect(ofList == ["https://h/p/\(digest)"])
+    let ofAddress = try targets("sha256", digest, "https://h/p/{url:sha256:4}")
+    #expect(ofAddress == (try targets("note", "x", "https://h/p/{sha256:4}")))
+    #expect(try targets("name", "x", "https://h/p/{column:name}") == ["https://h/p/x"])
+  }
+
+  @Test func `columns that -o names are used`() throws {
+    let sources = CommandSources(
+      read: { (_, _) throws(UsageError) in "url,cat,more\nhttps://h/f,x,y\n" })
+    let plan = try Invocation.plan(["get", "-i", "l.csv", "-o", "https://h/{cat}/f"], from: sources)
+    let notes = (plan as? PutPlan)?.notes ?? []
+    #expect(notes.contains("l.csv: columns that are used for nothing: more"))
+  }
+
   @Test func `a name in an address is percent-encoded`() throws {
     let plan = try plan(Self.two, "-o", "dav+https://h/{host}/{index}-{name}")
     #expect(

@@ -66,7 +66,7 @@ import Testing
 
   @Test(arguments: [
     ["-d", "x"], ["--if-exists", "skip"], ["--if-exists", "rename"], ["--durability", "relaxed"],
-    ["--remote-name"], ["--start-over"], ["--allow-unverified"], ["--decode"],
+    ["--keep-paths"], ["--remote-name"], ["--start-over"], ["--allow-unverified"], ["--decode"],
     ["--min-split", "1M"], ["--cache"], ["https://other.example/g"],
   ])
   func `options for files of this machine are refused`(arguments: [String]) {

@@ -37,6 +37,7 @@ extension AddCommand {
       ("output", destination.output != nil), ("directory", destination.directory != nil),
       ("rule", !destination.rules.isEmpty), ("durability", destination.durability != .strict),
       ("remote-name", destination.remoteName == true),
+      ("keep-paths", destination.keepPaths == true),
       ("start-over", destination.startOver == true),
       ("max-filesize", destination.maxFilesize != nil),
       ("input-file", !content.inputFiles.isEmpty), ("columns", !content.columns.isEmpty),

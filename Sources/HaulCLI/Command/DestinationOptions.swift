@@ -17,6 +17,14 @@ struct DestinationOptions: ParsableArguments {
     completion: .directory)
   var directory: String?
 
+  @Flag(
+    inversion: .prefixedNo, exclusivity: .chooseLast,
+    help: """
+      Keep the path of the address below the directory: DIR/a/b.bin for https://host/a/b.bin, each \
+      name made safe; out in a list overrides it.
+      """)
+  var keepPaths: Bool?
+
   @Option(
     name: .customLong("rule"),
     help: ArgumentHelp(

@@ -26,7 +26,9 @@ enum NotYetSupported {
     }
     for word in arguments.prefix(while: { $0 != "--" }) where word.hasBytePrefix("--") {
       let name = String(word.dropFirst(2).prefix(beforeAnyOf: "="))
-      if missing.contains(name) { return "--\(name) is not yet supported" }
+      if missing.contains(name) {
+        return "--\(name) is not yet supported; --keep-paths keeps the paths of addresses"
+      }
       if command == "get", queueOptions.contains(name) {
         return "--\(name) is an option of 'haul add', for the background queue"
       }

@@ -105,6 +105,18 @@ extension GetItem {
   /// Where it comes from, in words; nil for the command line.
   var listEntry: String? { entry.map { "\($0.list): line \($0.line)" } }
 
+  /// The directories of its path, made safe: of an object, those of its key.
+  func directories() throws(UsageError) -> [String] {
+    let found =
+      object.map { FileName.directories(ofKey: $0.object.key) } ?? FileName.directories(of: url)
+    guard let found else {
+      throw UsageError(
+        "\(listEntry.map { "\($0): " } ?? "")\(url.redacted): a name in its path is empty, '.' or "
+          + "'..', or has an encoded slash, so the path cannot be kept; name the file: out or -o")
+    }
+    return found
+  }
+
   /// Whether it has its own destination, different from the command line's.
   var hasOwnDestination: Bool { out != nil || dir != nil }
 

@@ -38,6 +38,10 @@ package struct InputTable: Sendable {
   private let columns: [Meaning: String]
   /// Those that are named otherwise than what they mean.
   private let wanted: [Meaning: String]
+  /// What the names that were seen say of digests. Only those of other columns are looked up.
+  private var digests: [String: DigestColumn?] = [:]
+  /// The columns that no meaning is known of, in the order of the list.
+  private(set) var others: [String] = []
   /// The names of the columns; nil before the first row.
   private var header: [String]?
   /// The number of the next line.
@@ -48,6 +52,7 @@ package struct InputTable: Sendable {
     (self.format, wanted) = (format, columns)
     let known = Meaning.allCases.filter { $0 != .user && $0 != .group }.map { ($0, $0.rawValue) }
     self.columns = Dictionary(uniqueKeysWithValues: known).merging(columns) { $1 }
+      .filter { !$0.value.isEmpty }
   }
 
   /// A whole list.
@@ -100,15 +105,14 @@ package struct InputTable: Sendable {
           line: row.line,
           message: "it has \(row.values.count) values, and the first line \(header.count)")
       }
-      let values = zip(header, row.values).filter { !$0.1.isEmpty }
-      try take(Dictionary(uniqueKeysWithValues: values), at: row.line)
+      try take(Dictionary(uniqueKeysWithValues: zip(header, row.values)), at: row.line)
     }
     line = table.line
     return table.used
   }
 
-  private func check(header: TableText.Row) throws(ParseError) {
-    for name in wanted.values.sorted() + [columns[.url] ?? ""]
+  private mutating func check(header: TableText.Row) throws(ParseError) {
+    for name in wanted.values.filter({ !$0.isEmpty }).sorted() + [columns[.url] ?? ""]
     where !header.values.contains(name) {
       throw ParseError(
         line: header.line,
@@ -118,6 +122,32 @@ package struct InputTable: Sendable {
       throw ParseError(
         line: header.line, message: "the first line has two columns '\(name)'")
     }
+    for name in header.values where digest(of: name) == .unclear {
+      throw Self.unclear(name, at: header.line)
+    }
+  }
+
+  /// What a column has of digests, beside that of checksums; nil for none, and if the user has said
+  /// which column has them.
+  private mutating func digest(of name: String) -> DigestColumn? {
+    if let known = digests[name] { return known }
+    let isNamed = columns.values.contains(name)
+    let digest = isNamed || wanted[.checksum] != nil ? nil : DigestColumn(name)
+    // A list of objects may have a new name in each of them.
+    if digests.count < Self.mostNames {
+      digests[name] = .some(digest)
+      if !isNamed, digest == nil { others.append(name) }
+    }
+    return digest
+  }
+
+  private static let mostNames = 1000
+
+  private static func unclear(_ name: String, at line: Int) -> ParseError {
+    ParseError(
+      line: line,
+      message: "the column '\(name)' may be the digest of the file, or of something else; say "
+        + "which column is it: --columns checksum=\(name), or --columns checksum= for none")
   }
 
   private mutating func takeObjects(_ text: String) throws(ParseError) {
@@ -135,11 +165,12 @@ package struct InputTable: Sendable {
         throw ParseError(line: number, message: "it has two values of one name")
       }
       // A value that is needed is not left out without a word: it may be a digest.
-      for (name, value) in object where value == .other && columns.values.contains(name) {
+      for (name, value) in object
+      where value == .other && (columns.values.contains(name) || digest(of: name) != nil) {
         throw ParseError(
           line: number, message: "the value of '\(name)' is no text and no number")
       }
-      try take(object.compactMapValues(\.text), at: number)
+      try take(object.mapValues { $0.text ?? "" }, at: number)
     }
     line += lines.count - 1
   }
@@ -167,20 +198,20 @@ package struct InputTable: Sendable {
   private mutating func take(
     _ values: [String: String], at line: Int
   ) throws(ParseError) {
-    func value(_ meaning: Meaning) -> String? { columns[meaning].flatMap { values[$0] } }
+    func value(_ meaning: Meaning) -> String? {
+      columns[meaning].flatMap { values[$0] }.flatMap { $0.isEmpty ? nil : $0 }
+    }
     guard let address = value(.url) else {
       throw ParseError(
         line: line, message: "there is no address in the column '\(columns[.url] ?? "")'")
     }
     for text in Meaning.allCases.filter({ $0 != .size }).compactMap(value)
     where text.hasByte(0) || text.hasByte(0x0A) || text.hasByte(0x0D) {
-      throw ParseError(line: line, message: "a value has a NUL or a line break")
+      throw Self.lineBreak(at: line)
     }
     var entry = InputList.Entry(line: line, address: address)
     (entry.out, entry.dir) = (value(.out), value(.dir))
-    if let digest = value(.checksum) {
-      entry.checksums = [InputList.Option(line: line, text: Self.checksum(digest))]
-    }
+    entry.checksums = try checksums(of: values, at: line)
     entry.headers = value(.header).map { [InputList.Option(line: line, text: $0)] } ?? []
     entry.rateLimit = value(.rateLimit).map { InputList.Option(line: line, text: $0) }
     entry.maximumPerHost = value(.maximumPerHost).map { InputList.Option(line: line, text: $0) }
@@ -194,12 +225,43 @@ package struct InputTable: Sendable {
     entries.append(entry)
   }
 
+  /// The checksums of a row: of the column of checksums, and of those that are named as an
+  /// algorithm, in the order of their names.
+  private mutating func checksums(
+    of values: [String: String], at line: Int
+  ) throws(ParseError) -> [InputList.Option] {
+    var texts: [String] = []
+    if let name = columns[.checksum], let text = values[name], !text.isEmpty {
+      texts.append(Self.checksum(text))
+    }
+    for (name, text) in values.sorted(by: { $0.key < $1.key }) {
+      guard let digest = digest(of: name), !text.isEmpty else { continue }
+      guard !text.hasByte(0), !text.hasByte(0x0A), !text.hasByte(0x0D) else {
+        throw Self.lineBreak(at: line)
+      }
+      switch digest {
+      case .checksum: texts.append(Self.checksum(text))
+      case .algorithm(let algorithm): texts.append("\(algorithm.rawValue)=\(text)")
+      case .unclear: throw Self.unclear(name, at: line)
+      }
+    }
+    // One digest may be there twice, as its column and as that of checksums.
+    return texts.enumerated().filter { !texts[..<$0.offset].contains($0.element) }
+      .map { InputList.Option(line: line, text: $0.element) }
+  }
+
+  private static func lineBreak(at line: Int) -> ParseError {
+    ParseError(line: line, message: "a value has a NUL or a line break")
+  }
+
   /// The columns that an option names: `url=address,checksum=md5`.
   static func columns(_ text: String) throws(UsageError) -> [Meaning: String] {
     var columns: [Meaning: String] = [:]
     for pair in text.byteSplit(separator: ",") {
-      let words = pair.byteSplit(separator: "=", maxSplits: 1)
-      guard words.count == 2, let meaning = Meaning(rawValue: String(words[0])) else {
+      let words = pair.byteSplit(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard words.count == 2, let meaning = Meaning(rawValue: String(words[0])),
+        !words[1].isEmpty || meaning == .checksum
+      else {
         let names = Meaning.allCases.filter { $0 != .server }.map(\.rawValue)
           .joined(separator: ", ")
         throw UsageError("it is written url=NAME,...; what a column may be: \(names)")

@@ -57,6 +57,20 @@ struct ItemReader: Sendable {
     return reader
   }
 
+  /// A note for each list with columns that are used for nothing, up to where it was read.
+  /// - Parameter used: those of `-o`.
+  func columnNotes(except used: Set<String> = []) -> [String] {
+    lists.compactMap { list in
+      let unused = list.otherColumns.filter { !used.contains($0) }
+      guard !unused.isEmpty else { return nil }
+      let shown = unused.prefix(Self.mostColumns).joined(separator: ", ")
+      let rest = unused.count > Self.mostColumns ? " and others" : ""
+      return "\(list.name): columns that are used for nothing: \(shown)\(rest)"
+    }
+  }
+
+  private static let mostColumns = 20
+
   /// The next items, as many as are wanted; fewer only at the end.
   mutating func next(atMost count: Int) throws(UsageError) -> [GetItem] {
     var next = ready

@@ -55,6 +55,9 @@ struct ListReader: Sendable {
   /// Which server has the list; nil for a file of this machine.
   var server: ListServer? { text.server }
 
+  /// The columns of the table up to here that no meaning is known of.
+  var otherColumns: [String] { table.others }
+
   /// The entries of the next piece: none if it has only comments.
   mutating func next() throws(UsageError) -> [InputList.Entry] {
     var size = Self.pieceSize

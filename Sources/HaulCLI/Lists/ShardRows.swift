@@ -258,7 +258,7 @@ struct ShardRows {
       for option in entry.checksums + entry.headers { hasher.combine(text: option.text) }
       for option in entry.credentials { hasher.combine(text: option?.text ?? "") }
       for (name, value) in entry.columns.sorted(by: { $0.key < $1.key })
-      where !meanings.contains(name) {
+      where !meanings.contains(name) && !value.isEmpty {
         hasher.combine(text: name)
         hasher.combine(text: value)
       }

@@ -6,8 +6,10 @@ import HaulCore
 struct TargetTemplate: Sendable {
   private enum Part {
     case text(String)
-    /// - Parameter digits: how many of its first characters, or the least number of digits.
-    case field(Field, digits: Int?)
+    /// - Parameters:
+    ///   - digits: how many of its first characters, or the least number of digits.
+    ///   - isCertain: whether it is said to be no column of the list.
+    case field(Field, digits: Int?, isCertain: Bool)
     /// A value of the list's row.
     case column(String)
   }
@@ -15,11 +17,14 @@ struct TargetTemplate: Sendable {
   private enum Field: String, CaseIterable {
     /// The name that a file of the address would get.
     case name
+    /// The path, without its first slash: each name as that of a file.
+    case path
     /// The host, without a port.
     case host
     /// The number of the address in the arguments and lists, from 1.
     case index
-    /// The digest of the address, in hexadecimal digits: it spreads names evenly.
+    /// The digest of the address, in hexadecimal digits: it spreads names evenly. `{url:sha256}`
+    /// and `{column:sha256}` say which is meant if the list has such a column.
     case sha256
   }
 
@@ -57,19 +62,29 @@ struct TargetTemplate: Sendable {
   private static let braces = Array("{}".utf8)
 
   private static func field(_ text: String) throws(UsageError) -> Part {
-    let words = text.byteSplit(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    if let name = text.dropping(bytePrefix: columnPrefix) { return .column(String(name)) }
+    let isOfAddress = text.hasBytePrefix(addressPrefix)
+    let name = text.dropping(bytePrefix: addressPrefix) ?? text[...]
+    let words = name.byteSplit(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     guard let field = Field(rawValue: String(words[0])) else { return .column(text) }
-    guard words.count > 1 else { return .field(field, digits: nil) }
+    guard words.count > 1 else { return .field(field, digits: nil, isCertain: isOfAddress) }
     guard [.index, .sha256].contains(field), let digits = Int(words[1]), (1...64).contains(digits)
     else {
       throw UsageError("-o: {\(text)}: a number of digits is for {sha256:2} and {index:6}, 1 to 64")
     }
-    return .field(field, digits: digits)
+    return .field(field, digits: digits, isCertain: isOfAddress)
+  }
+
+  private static let (columnPrefix, addressPrefix) = ("column:", "url:")
+
+  /// The columns of a list that it names.
+  var columns: Set<String> {
+    Set(parts.compactMap { if case .column(let name) = $0 { name } else { nil } })
   }
 
   /// The text for one address.
   /// - Parameter number: of the address, from 1.
-  /// - Throws: for a column that its row has not.
+  /// - Throws: for a column that its row has not, and for a field that is a column too.
   func text(for item: GetItem, number: Int) throws(UsageError) -> String {
     var text = ""
     for part in parts {
@@ -78,10 +93,21 @@ struct TargetTemplate: Sendable {
       case .text(let literal):
         text += literal
         continue
-      case .field(let field, let digits):
+      case .field(let field, let digits, let isCertain):
+        guard isCertain || item.columns[field.rawValue] == nil else {
+          let name = field.rawValue
+          throw UsageError(
+            "-o: {\(name)} is a field of the address and a column of the list; write "
+              + "{\(Self.columnPrefix)\(name)} or {\(Self.addressPrefix)\(name)}")
+        }
+        if field == .path {
+          let names = try item.directories() + [FileName(item.url).text]
+          text += names.map { isAddress ? PercentCoding.component($0) : $0 }.joined(separator: "/")
+          continue
+        }
         value = Self.value(of: field, digits, for: item.url, number)
       case .column(let name):
-        guard let known = item.columns[name] else {
+        guard let known = item.columns[name], !known.isEmpty else {
           let names = Field.allCases.map { "{\($0.rawValue)}" }.joined(separator: ", ")
           throw UsageError(
             "-o: there is no column {\(name)}; the fields are \(names), and {{ is a brace")
@@ -100,7 +126,7 @@ struct TargetTemplate: Sendable {
     of field: Field, _ digits: Int?, for url: ResourceURL, _ number: Int
   ) -> String {
     switch field {
-    case .name: return FileName(url).text
+    case .name, .path: return FileName(url).text
     case .host: return url.origin.host
     case .index:
       let text = String(number)

@@ -78,6 +78,7 @@ extension GetPlan {
     }
     guard hasObject else { throw S3Options.misused }
     notes = survey.allNotes + downloads.placement.notes + downloads.requests.serverNotes
+    notes += all.columnNotes()
     manifest = survey.manifest
     output = command.output.values
     output.allowsUnverified = command.content.allowUnverified ?? false
@@ -166,6 +167,9 @@ extension GetPlan {
     }
     if count > 1, command.destination.output != nil, !areNamed {
       throw UsageError("-o names one file, but there are several URLs; use -d")
+    }
+    if command.destination.keepPaths == true, command.destination.output != nil {
+      throw UsageError("--keep-paths and -o contradict each other: -o names the file")
     }
     if command.cache == true, let (option, reason) = cacheConflict(command) {
       throw UsageError("--cache and \(option) contradict each other: \(reason)")

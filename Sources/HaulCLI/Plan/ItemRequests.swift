@@ -113,6 +113,10 @@ struct ItemDownloads: ItemTransfers {
     } else if let common {
       (request.destination, request.createsDirectories) = common
     }
+    if destination.keepPaths == true, case .directory(let base) = request.destination {
+      let path = try item.directories().joined(separator: "/")
+      request.destination = .directory(path.isEmpty ? base : base.appendingPath(path))
+    }
     // What the cache keeps must come over one connection.
     if usesCache { request.minimumSplit = UserCache.configuration.maximumSize }
     return request

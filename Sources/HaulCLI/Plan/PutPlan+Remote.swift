@@ -54,6 +54,7 @@ extension PutPlan {
     }
     guard command.s3.isEmpty || hasObject || uploads.targets.areS3 else { throw S3Options.misused }
     notes = survey.allNotes + uploads.downloads.serverNotes
+    notes += all.columnNotes(except: uploads.targets.columns)
     (self.indices, manifest) = (indices, survey.manifest)
     if further > 0 {
       rest = InputRest(
@@ -78,6 +79,7 @@ extension PutPlan {
       ("--if-exists rename", destination.ifExists == .rename),
       ("--durability", destination.durability != .strict),
       ("--remote-name", destination.remoteName == true),
+      ("--keep-paths", destination.keepPaths == true),
       ("--start-over", destination.startOver == true),
       ("--allow-unverified", content.allowUnverified == true),
       ("--decode", content.decode == true),

@@ -29,6 +29,9 @@ struct RemoteTargets: Sendable {
     template = try TargetTemplate(output)
   }
 
+  /// The columns of a list that `-o` names.
+  var columns: Set<String> { template?.columns ?? [] }
+
   /// Whether something goes to an S3 store.
   var areS3: Bool { store.isUsed }
 
@@ -130,6 +133,6 @@ struct RemotePlaces {
     let other = found.upload.download?.url.redacted ?? ""
     throw UsageError(
       "\(start)the target \(upload.url.redacted) also belongs to \(other)\(end); end -o with '/', "
-        + "or name each file: {name}, {host}, {index}")
+        + "or name each file: {path}, {name}, {host}, {index}")
   }
 }

@@ -6,11 +6,13 @@ extension Settings {
   static func overridden(by destination: DestinationOptions) -> Set<String> {
     guard PutPlan.isRemote(destination.output) else {
       // A place that the user names is not chosen by a rule of the file.
-      return destination.output == nil && destination.directory == nil ? [] : ["rule"]
+      let isNamed = destination.output != nil
+      let rule: Set = isNamed || destination.directory != nil ? ["rule"] : []
+      return isNamed ? rule.union(["keep-paths"]) : rule
     }
     return [
       "rule", "directory", "if-exists", "durability", "remote-name", "start-over",
-      "allow-unverified",
+      "allow-unverified", "keep-paths",
       "decode", "min-split", "cache",
     ]
   }

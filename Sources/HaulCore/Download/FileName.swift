@@ -59,6 +59,28 @@ package struct FileName: Hashable, Sendable {
     return names.joined(separator: "/")
   }
 
+  /// The directories of the path of an address, below its server, each safe as the name of a file
+  /// from an address is. Nil if one is empty, `.` or `..`, or has a percent-encoded separator.
+  package static func directories(of url: ResourceURL) -> [String]? {
+    directories(url.path.pathNames.dropFirst().dropLast().map(PercentCoding.decoded))
+  }
+
+  /// The same of the key of an object, which is not percent-encoded.
+  package static func directories(ofKey key: String) -> [String]? {
+    directories(key.pathNames.dropLast().map { Array($0.utf8) })
+  }
+
+  private static func directories(_ names: [[UInt8]]) -> [String]? {
+    var directories: [String] = []
+    for name in names {
+      guard !name.contains(where: isSeparator), let safe = safe(name, keepingDot: true) else {
+        return nil
+      }
+      directories.append(safe.text)
+    }
+    return directories
+  }
+
   /// The name that the user wrote; nil if nothing is left. A leading dot is kept.
   package init?(user name: String) {
     guard let name = Self.safe(Array(name.utf8), keepingDot: true) else { return nil }

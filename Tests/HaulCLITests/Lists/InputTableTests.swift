@@ -42,6 +42,56 @@ import Testing
   }
 
   @Test(arguments: [
+    "sha256", "sha-256", "SHA256", "sha_256", "checksum-sha256", "checksum_sha256", "sha256sum",
+    "Checksum", "sha256_hash",
+  ])
+  func `A column with the name of an algorithm is a checksum of it`(name: String) throws {
+    for (file, text) in [
+      ("l.csv", "url,\(name)\nhttps://h/f,\(Self.digest)\nhttps://h/g,\n"),
+      ("l.tsv", "url\t\(name)\nhttps://h/f\t\(Self.digest)\nhttps://h/g\t\n"),
+      (
+        "l.jsonl",
+        #"{"url": "https://h/f", "\#(name)": "\#(Self.digest)"}"# + "\n"
+          + #"{"url": "https://h/g", "\#(name)": null}"#
+      ),
+    ] {
+      let requests = try #require(try plan(file, text)?.requests)
+      #expect(requests.map { $0.checksums.map(\.description) } == [["sha-256=\(Self.digest)"], []])
+    }
+  }
+
+  @Test(arguments: Checksum.Algorithm.allCases)
+  func `Each algorithm has its column`(algorithm: Checksum.Algorithm) throws {
+    let digest = String(repeating: "0a", count: algorithm.byteCount)
+    let text = "url,\(algorithm.rawValue)\nhttps://h/f,\(digest)\n"
+    let request = try #require(try plan("l.csv", text)?.requests.first)
+    #expect(request.checksums.map(\.description) == ["\(algorithm.rawValue)=\(digest)"])
+  }
+
+  @Test(arguments: ["hashtags", "assured", "md", "resume", "summary", "commit", "shape", "mdate"])
+  func `Other names are no digests`(name: String) throws {
+    let plan = try plan("l.csv", "url,\(name)\nhttps://h/f,x\n")
+    #expect(plan?.requests.first?.checksums == [])
+    #expect(plan?.notes == ["l.csv: columns that are used for nothing: \(name)"])
+  }
+
+  @Test func `--columns says which column is the checksum, or that none is`() throws {
+    let text = "url,hash,sha256\nhttps://h/f,\(Self.digest),no digest\n"
+    let named = try plan("l.csv", text, "--columns", "checksum=hash")
+    #expect(named?.requests.first?.checksums.map(\.description) == ["sha-256=\(Self.digest)"])
+    #expect(named?.notes == ["l.csv: columns that are used for nothing: sha256"])
+    let none = try plan("l.csv", text, "--columns", "checksum=")
+    #expect(none?.requests.first?.checksums == [])
+  }
+
+  @Test func `A digest that is given twice counts once, and of two others both`() throws {
+    let md5 = String(repeating: "0b", count: 16)
+    let text = "url,checksum,sha256,md5\nhttps://h/f,\(Self.digest),\(Self.digest),\(md5)\n"
+    let request = try #require(try plan("l.csv", text)?.requests.first)
+    #expect(request.checksums.map(\.algorithm) == [.sha256, .md5])
+  }
+
+  @Test(arguments: [
     ("l.csv", "url,out,dir,checksum\nhttps://h/f,,,\n"),
     ("l.jsonl", #"{"url": "https://h/f", "out": "", "dir": null, "checksum": "", "n": []}"#),
   ])
@@ -95,6 +145,13 @@ import Testing
     ("l.jsonl", #"{"url": "https://h/g", "url": "https://h/f"}"#, "line 1: it has two values of"),
     ("l.jsonl", #"{"url": "https://h/f", "x": 1, "\u0078": 1}"#, "line 1: it has two values of"),
     ("l.csv", "url,header\nhttps://h/f,secret\n", "line 2: header: a header is written"),
+    ("l.csv", "url,hash\nhttps://h/f,ab\n", "line 1: the column 'hash' may be the digest"),
+    ("l.tsv", "url\tfileDigest\nhttps://h/f\tab\n", "--columns checksum=fileDigest"),
+    ("l.csv", "url,checksum_type\nhttps://h/f,md5\n", "'checksum_type' may be the digest"),
+    ("l.csv", "url,blake3\nhttps://h/f,ab\n", "'blake3' may be the digest"),
+    ("l.jsonl", #"{"url": "https://h/f", "digest": "ab"}"#, "line 1: the column 'digest' may be"),
+    ("l.jsonl", #"{"url": "https://h/f", "sha256": {}}"#, "the value of 'sha256' is no text"),
+    ("l.csv", "url,sha256\nhttps://h/f,abc\n", "line 2: checksum"),
   ])
   func `what cannot be read names the line`(file: String, text: String, message: String) {
     do {

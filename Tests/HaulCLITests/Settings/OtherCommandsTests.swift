@@ -161,6 +161,7 @@ import Testing
 
   private static let ofDownloads = [
     "--output=x", "--directory=d", "--durability=relaxed", "--remote-name", "--start-over",
+    "--keep-paths",
     "--max-filesize=1M", "--input-file=l", "--columns=url=a", "--input-format=csv",
     "--checksum=md5=00112233445566778899aabbccddeeff", "--allow-unverified", "--same-resource",
     "--decode", "--connections=2", "--min-split=1M", "--trust-redirects=h",
