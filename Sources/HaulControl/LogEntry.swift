@@ -20,6 +20,10 @@ package struct LogEntry: Codable, Hashable, Sendable {
   @Nullable package var bytes: Int64?
   /// Why it failed.
   @Nullable package var code: String?
+  /// The same, for people, without control characters.
+  @Nullable package var message: String?
+  /// The code of what may be wrong with the file of a completed one.
+  @Nullable package var warning: String?
   /// One line for a person, without control characters.
   package var text: String
 

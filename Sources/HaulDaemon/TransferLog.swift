@@ -38,6 +38,9 @@ package struct TransferLog: Sendable {
       running.remove(event.id)
       var end = entry(LogEntry.Kind(result.state), Self.text(of: result))
       (end.path, end.bytes, end.code) = (result.path, result.bytes, result.error?.code.rawValue)
+      (end.message, end.warning) = (
+        result.error.map { TerminalText.escaped($0.message) }, result.warning?.code
+      )
       if let path = result.path { end.name = path.pathParts.name }
       return end
     case .waiting, .paused, .removed:
