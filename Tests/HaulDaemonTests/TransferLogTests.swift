@@ -46,6 +46,20 @@ import Testing
     #expect(warned[0].hasPrefix("\(lines[3]); warning: the server sent a web page"))
   }
 
+  @Test mutating func `Each start has an end, or a line that says why it stopped`() throws {
+    let closed = WaitReason.schedule("outside the schedule until 22:00", until: nil)
+    let lines = try lines(
+      .waiting(closed), .phase(.connecting, reason: nil), .waiting(closed), .waiting(closed),
+      .phase(.connecting, reason: nil), .paused(by: .user), .paused(by: .user),
+      .phase(.connecting, reason: nil), .removed, .removed)
+    let ends = lines.filter { !$0.contains("started") }
+    #expect(
+      ends
+        == ["outside the schedule until 22:00", "paused", "removed"].map {
+          "\(id): stopped: \($0)"
+        })
+  }
+
   @Test mutating func `A long wait is a line, a short one is none`() throws {
     let full = WaitReason.directoryMissing("/mnt", foundDevice: nil)
     let lines = try lines(.waiting(.slot), .waiting(full), .waiting(full))

@@ -6,7 +6,7 @@ import HaulCore
 struct LogCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "log",
-    abstract: "Shows starts, ends and long waits of the background queue.",
+    abstract: "Shows starts, stops, ends and long waits of the background queue.",
     discussion: "The daemon keeps the newest, at least 8 MiB of them; it need not run.")
 
   @Argument(

@@ -53,7 +53,8 @@ extension TransferDocument {
     case .running: ["running", runningText].compactMap(\.self).joined(separator: ": ")
     case .completed where kind == .upload:
       result?.result.wasThere == true ? "completed: already there" : "completed: uploaded"
-    case .completed: (result?.result.warning).map {
+    case .completed:
+      (result?.result.warning).map {
         "completed: \(TransferResult.words(ofWarning: $0.code))"
       } ?? "completed"
     case .failed: error.map { "failed: \($0.code.rawValue)" } ?? "failed"
