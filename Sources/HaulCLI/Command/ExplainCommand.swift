@@ -19,12 +19,15 @@ struct ExplainCommand: Command {
       let isOne = selection.ids?.count == 1
       let shown = documents.filter { selection.ids != nil || $0.isWorthExplaining }
       var (text, limits) = ("", LimitsDocument?.none)
+      var reasons = EqualReasons()
       for transfer in shown {
+        guard reasons.note(transfer) || selection.ids != nil else { continue }
         if transfer.waitsForLimit, limits == nil { limits = try await session.client.limits() }
         let closed = transfer.waitsForLimit ? limits?.closed : nil
         let line = await session.explanation(transfer, closedLimit: closed)
         text += isOne ? line : "\(transfer.id): \(line)"
       }
+      if selection.ids == nil { text += reasons.lines.map { "\($0)\n" }.joined() }
       return await OutputStream.show(shown.isEmpty ? "all are completed\n" : text)
     }
   }

@@ -66,6 +66,18 @@ struct ListTableTests {
     #expect(text.contains("  x/a  ") && text.contains("  y/a  "), "\(text)")
   }
 
+  @Test func `transfers with one reason have three lines, and one that counts the others`() throws {
+    var reasons = EqualReasons()
+    let refused = wait("credentials-refused", "the host refuses its credentials")
+    let own = try (0..<128).filter {
+      try reasons.note(transfer("f\($0)", .queued, waiting: refused))
+    }
+    #expect(own == [0, 1, 2])
+    #expect(reasons.note(try transfer("x", .queued, waiting: wait("offline", "no network"))))
+    #expect(reasons.note(try transfer("y", .failed)))
+    #expect(reasons.lines == ["and 125 more for the same reason as 4FZ0ABCD"])
+  }
+
   @Test func `history has warnings, reasons, and what tells files of one name apart`() {
     func entry(_ kind: LogEntry.Kind, _ directory: String) -> LogEntry {
       var entry = LogEntry(kind, "text", time: 0)
