@@ -92,7 +92,7 @@ package struct ControlLocation: Sendable, Hashable {
   /// The directory of the files that lead a browser to the page.
   package var redirects: String { "\(directory)/redirects" }
 
-  /// The file of the starts, ends and long waits of transfers.
+  /// The file of the starts, stops, ends and long waits of transfers.
   package var transferLog: String { "\(directory)/transfers.log" }
 
   /// The file to which a daemon in the background logs.

@@ -106,6 +106,11 @@ extension TransferResult {
     isUnexpectedPage || !allowingUnverified ? warning : nil
   }
 
+  /// A warning in a few words, for a row of a table.
+  package static func words(ofWarning code: String) -> String {
+    code == "web-page" ? "perhaps a web page" : code
+  }
+
   /// The state, where a completed file that may be a wrong one counts as failed.
   package func strictState(allowingUnverified: Bool) -> State {
     state == .completed && warning(allowingUnverified: allowingUnverified) != nil ? .failed : state

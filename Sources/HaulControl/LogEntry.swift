@@ -1,9 +1,12 @@
 package import HaulCore
 
-/// A line of what the daemon keeps about its transfers, as JSON: a start, an end, or a long wait.
+/// A line of what the daemon keeps about its transfers, as JSON: a start, a stop, an end, or a
+/// long wait.
 package struct LogEntry: Codable, Hashable, Sendable {
   package enum Kind: String, Codable, Sendable {
     case started, completed, failed, cancelled, waiting
+    /// It ran, and now waits, is paused or was removed.
+    case stopped
   }
 
   /// In seconds since 1970.
@@ -18,8 +21,12 @@ package struct LogEntry: Codable, Hashable, Sendable {
   @Nullable package var url: String?
   @Nullable package var path: String?
   @Nullable package var bytes: Int64?
-  /// Why it failed.
+  /// Why it failed or waits.
   @Nullable package var code: String?
+  /// The same, for people, without control characters.
+  @Nullable package var message: String?
+  /// The code of what may be wrong with the file of a completed one.
+  @Nullable package var warning: String?
   /// One line for a person, without control characters.
   package var text: String
 
@@ -27,7 +34,12 @@ package struct LogEntry: Codable, Hashable, Sendable {
     (self.kind, self.text, self.time) = (kind, text, time)
   }
 
-  package var isEnd: Bool { kind != .started && kind != .waiting }
+  package var isEnd: Bool {
+    switch kind {
+    case .completed, .failed, .cancelled: true
+    case .started, .stopped, .waiting: false
+    }
+  }
 }
 
 /// The files of these lines: a new one is begun when the present one is long, and the one before is

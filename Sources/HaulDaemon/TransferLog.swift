@@ -1,7 +1,8 @@
 package import HaulControl
 package import HaulCore
 
-/// What the daemon logs of its transfers: a line for each start, each end and each long wait.
+/// What the daemon logs of its transfers: a line for each start, each stop, each end
+/// and each long wait.
 package struct TransferLog: Sendable {
   private var running: Set<TransferID> = []
   private var waits = LongWaits()
@@ -38,11 +39,21 @@ package struct TransferLog: Sendable {
       running.remove(event.id)
       var end = entry(LogEntry.Kind(result.state), Self.text(of: result))
       (end.path, end.bytes, end.code) = (result.path, result.bytes, result.error?.code.rawValue)
+      (end.message, end.warning) = (
+        result.error.map { TerminalText.escaped($0.message) }, result.warning?.code
+      )
       if let path = result.path { end.name = path.pathParts.name }
       return end
-    case .waiting, .paused, .removed:
-      running.remove(event.id)
-      return nil
+    case .waiting(let reason):
+      guard running.remove(event.id) != nil else { return nil }
+      let text = reason.text(at: time)
+      var stop = entry(.stopped, "stopped: \(text)")
+      (stop.code, stop.message) = (reason.code, TerminalText.escaped(text))
+      return stop
+    case .paused:
+      return running.remove(event.id) == nil ? nil : entry(.stopped, "stopped: paused")
+    case .removed:
+      return running.remove(event.id) == nil ? nil : entry(.stopped, "stopped: removed")
     case .added, .target, .phase, .resumed, .progress, .attempt, .limited, .connections, .moved,
       .snapshot:
       return nil

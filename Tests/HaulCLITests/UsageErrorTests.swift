@@ -94,6 +94,17 @@ private let zeros32 = String(repeating: "0", count: 32)
       ["add", "-j", "4", "https://h/1"], "add -j: it is for all transfers of the daemon: see 'haul"
     ),
     (["add", "--proxy=http://p", "https://h/1"], "add --proxy: it is for all transfers"),
+    (
+      ["add", "--max-per-host", "2", "https://h/1"],
+      "add --max-per-host: it is for all transfers of the daemon: see 'haul limits --help'"
+    ),
+    (["add", "--schedule=9-17", "https://h/1"], "add --schedule: it is for all transfers"),
+    (["get", "--max-connections-per-host", "2", "https://h/1"], "write --max-per-host N"),
+    (["get", "--schedule", "9-17", "https://h/1"], "write haul limits --schedule TIMES"),
+    (["retry", "--group", "g", "--state", "failed"], "write --group NAME or --all: only what"),
+    (["remove", "--all", "--state=failed"], "remove --state: write --completed, --failed"),
+    (["set", "--all", "--state=failed"], "set --state: write ids"),
+    (["set", "--rate=1", "A"], "RATE"),
     (["xyz"], "no command 'xyz'; to download: haul get URL"),
     (["help", "frobnicate"], "no command 'frobnicate'"),
     (["https://h/1"], "to download it: haul get https://h/1"),

@@ -37,8 +37,27 @@ import Testing
     #expect(lines[1].hasPrefix("\(id): failed, not-found: gone") && !lines[1].contains("\u{1b}"))
     #expect(lines[3] == "\(id): completed, 5 B, /d/f")
     let page = TransferResult(state: .completed, path: "/d/f", bytes: 5).notingUnexpectedPage()
+    let ends = [TransferResult(state: .failed, path: nil, bytes: 0, error: error), page].flatMap {
+      log.entries(about: TransferEvent(number: nil, id: id, kind: .finished($0)), time: 0)
+    }
+    #expect(ends.map(\.warning) == [nil, "web-page"])
+    #expect(ends[0].message?.hasPrefix("gone") == true && ends[0].message != "gone\u{1b}[2J")
     let warned = try self.lines(.finished(page))
     #expect(warned[0].hasPrefix("\(lines[3]); warning: the server sent a web page"))
+  }
+
+  @Test mutating func `Each start has an end, or a line that says why it stopped`() throws {
+    let closed = WaitReason.schedule("outside the schedule until 22:00", until: nil)
+    let lines = try lines(
+      .waiting(closed), .phase(.connecting, reason: nil), .waiting(closed), .waiting(closed),
+      .phase(.connecting, reason: nil), .paused(by: .user), .paused(by: .user),
+      .phase(.connecting, reason: nil), .removed, .removed)
+    let ends = lines.filter { !$0.contains("started") }
+    #expect(
+      ends
+        == ["outside the schedule until 22:00", "paused", "removed"].map {
+          "\(id): stopped: \($0)"
+        })
   }
 
   @Test mutating func `A long wait is a line, a short one is none`() throws {

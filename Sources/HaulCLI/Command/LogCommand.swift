@@ -6,7 +6,7 @@ import HaulCore
 struct LogCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "log",
-    abstract: "Shows starts, ends and long waits of the background queue.",
+    abstract: "Shows starts, stops, ends and long waits of the background queue.",
     discussion: "The daemon keeps the newest, at least 8 MiB of them; it need not run.")
 
   @Argument(
@@ -114,27 +114,12 @@ struct HistoryCommand: Command {
         return await OutputStream.show(try shown.map { try JSONLines.line(of: $0) }.joined())
       }
       guard !shown.isEmpty else { return await OutputStream.show("nothing has ended\n") }
-      let status = await OutputStream.show(context.fitted(Self.table(shown)))
+      let status = await OutputStream.show(context.fitted(HistoryTable(shown).table))
       if shown.count < ends.count {
         await OutputStream.warn("there are more; to list all: haul history --limit 0")
       }
       return status
     }
-  }
-
-  private static func table(_ entries: [LogEntry]) -> TextTable {
-    let rows = entries.map { entry in
-      [
-        LocalTime.exactText(entry.time), entry.id?.description ?? "",
-        TerminalText.escaped(
-          entry.code.map { "\(entry.kind.rawValue): \($0)" } ?? entry.kind.rawValue),
-        entry.bytes.map(Units.bytes) ?? "",
-        TerminalText.escaped(entry.path ?? entry.name ?? entry.url ?? ""),
-      ]
-    }
-    return TextTable(
-      heads: ["ENDED", "ID", "STATE", "SIZE", "FILE"], rows: rows, flexible: [4, 2],
-      optional: [3], rightAligned: [3], names: [4])
   }
 }
 

@@ -37,6 +37,14 @@ enum OtherToolOption {
     (["max-connection-per-server", "split"], "write -x N"),
     (["max-concurrent-downloads"], "write -j N"),
     (["max-download-limit", "max-overall-download-limit", "rate"], "write --limit-rate RATE"),
+    (
+      ["max-connections-per-host", "max-connections"],
+      "write --max-per-host N for files at once from one host"
+    ),
+    (
+      ["schedule"],
+      "it is for the background queue: write haul limits --schedule TIMES, then haul add"
+    ),
     (["compressed"], "write --decode"),
     (["g", "globoff"], "write --no-glob"),
     (["no-clobber"], "write --if-exists skip"),

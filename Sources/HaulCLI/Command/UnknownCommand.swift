@@ -49,12 +49,28 @@ enum UnknownCommand {
         .map { ($0, "write haul list --state STATE, for example --state failed,paused") }),
     "add": Dictionary(
       uniqueKeysWithValues: [
-        "-j", "--max-active", "--max-per-host", "--proxy", "--noproxy", "--cacert", "--cert",
+        "--proxy", "--noproxy", "--cacert", "--cert",
         "--key", "--tls-min", "--http1.1", "--http2", "-4", "-6", "--interface", "--resolve",
         "--user-agent", "--connect-timeout", "--idle-timeout",
       ].map { ($0, "it is for all transfers of the daemon: see 'haul serve --help'") }
+        + [
+          "-j", "--max-active", "--max-per-host", "--max-connections",
+          "--max-connections-per-host", "--schedule",
+        ].map { ($0, "it is for all transfers of the daemon: see 'haul limits --help'") }
         + [("--rate", rate)]),
-  ]
+    "retry": ["--state": retried, "--failed": retried, "--cancelled": retried],
+    "remove": ["--state": "write --completed, --failed or --cancelled"],
+  ].merging(
+    [
+      "pause", "resume", "requeue", "restart", "cancel", "start", "move", "set", "explain", "wait",
+    ].map { ($0, ["--state": selected]) }
+  ) { own, other in own.merging(other) { $1 } }
+
+  private static let retried =
+    "write --group NAME or --all: only what has failed or was cancelled is queued again"
+
+  private static let selected =
+    "write ids, --group NAME or --all; 'haul list --state STATE' shows the ids"
 
   private static let rate = "write --limit-rate RATE"
 

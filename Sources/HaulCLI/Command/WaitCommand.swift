@@ -9,8 +9,8 @@ struct WaitCommand: Command {
     discussion: """
       Exit status: 0 all completed; 1 at least one failed; 3 nothing failed, and at least one is \
       paused or blocked, has refused credentials, or was cancelled or removed; 75 the time of \
-      --timeout is over, and the transfers go on. A line says why for each transfer that was not \
-      completed.
+      --timeout is over, and the transfers go on. Lines say why transfers were not completed: \
+      three for each reason, and one that counts the others.
       """)
   @OptionGroup var transfers: SelectionOptions
 
@@ -69,26 +69,30 @@ struct WaitCommand: Command {
     return try first.get()
   }
 
-  /// Prints a line for each transfer that was not completed.
+  /// Prints lines about the transfers that were not completed, a few for each reason.
   private func report(
     _ answer: WaitResponse, _ selection: Selection, _ session: ControlSession
   ) async throws(ControlClient.Failure) {
+    var reasons = EqualReasons()
     if selection.ids != nil {
-      for id in answer.ids { try await report(session.transfer(id), session) }
+      for id in answer.ids { try await report(session.transfer(id), &reasons, session) }
     } else {
       var last: TransferID?
       repeat {
         let page = try await session.client.transfers(after: last, group: selection.group)
-        for transfer in page.transfers { await report(transfer, session) }
+        for transfer in page.transfers { await report(transfer, &reasons, session) }
         last = page.next
       } while last != nil
     }
+    for line in reasons.lines { await OutputStream.warn(line) }
     guard answer.removed > 0 else { return }
     await OutputStream.warn("removed before they were completed: \(Units.count(answer.removed))")
   }
 
-  private func report(_ transfer: TransferDocument?, _ session: ControlSession) async {
-    guard let transfer, transfer.state != .completed else { return }
+  private func report(
+    _ transfer: TransferDocument?, _ reasons: inout EqualReasons, _ session: ControlSession
+  ) async {
+    guard let transfer, transfer.state != .completed, reasons.note(transfer) else { return }
     await OutputStream.warn("\(transfer.id): \(await session.explanation(transfer).dropLast())")
   }
 }

@@ -6,10 +6,11 @@ package struct ListTable {
   let table: TextTable
 
   package init(_ transfers: [TransferDocument]) {
-    let rows = transfers.map { transfer in
+    let names = DistinctNames.of(Self.rows(transfers))
+    let rows = zip(transfers, names).map { transfer, name in
       let isRunning = transfer.state == .running
       return [
-        transfer.id.description, Self.name(of: transfer),
+        transfer.id.description, TerminalText.escaped(name),
         TerminalText.escaped(transfer.reason), transfer.percent.map { "\($0)%" } ?? "",
         (transfer.total ?? (transfer.bytes > 0 ? transfer.bytes : nil)).map(Units.bytes) ?? "",
         isRunning ? Units.rate(transfer.rate) : "",
@@ -21,11 +22,17 @@ package struct ListTable {
       optional: [5, 6, 4], rightAligned: [3, 4, 5, 6], names: [1])
   }
 
-  /// A program has its arguments, because many have the name of a shell.
-  private static func name(of transfer: TransferDocument) -> String {
-    guard let program = transfer.program else { return TerminalText.escaped(transfer.name) }
-    return TerminalText.cutName(
-      TerminalText.escaped(TransferText.commandLine(program)), to: longestProgram)
+  /// Places are of one kind, because a path and an address tell nothing apart. A program has its
+  /// arguments, because many have the name of a shell.
+  private static func rows(_ transfers: [TransferDocument]) -> [DistinctNames.Row] {
+    let havePaths = transfers.allSatisfy { $0.program != nil || $0.path != nil }
+    return transfers.map { transfer in
+      guard let program = transfer.program else {
+        return (transfer.name, havePaths ? transfer.path : transfer.url)
+      }
+      let text = TerminalText.escaped(TransferText.commandLine(program))
+      return (TerminalText.cutName(text, to: longestProgram), nil)
+    }
   }
 
   private static let longestProgram = 80
@@ -46,7 +53,10 @@ extension TransferDocument {
     case .running: ["running", runningText].compactMap(\.self).joined(separator: ": ")
     case .completed where kind == .upload:
       result?.result.wasThere == true ? "completed: already there" : "completed: uploaded"
-    case .completed: (result?.result.warning).map { "completed: \($0.code)" } ?? "completed"
+    case .completed:
+      (result?.result.warning).map {
+        "completed: \(TransferResult.words(ofWarning: $0.code))"
+      } ?? "completed"
     case .failed: error.map { "failed: \($0.code.rawValue)" } ?? "failed"
     default: stateText
     }

@@ -11,6 +11,8 @@ package struct TextTable {
   let rightAligned: Set<Int>
   /// Columns whose texts are cut in their middle.
   var names: Set<Int> = []
+  /// The texts of a column for a width that its own do not fit.
+  var short: (column: Int, texts: [String])?
 
   private static let gap = "  "
 
@@ -18,9 +20,22 @@ package struct TextTable {
   ///   - width: the cells of a line; nil for no limit.
   ///   - mark: where text was cut.
   package func text(width: Int?, mark: Character = "…") -> String {
+    guard let width, let short else { return text(of: rows, width, mark) }
+    let all = [heads] + rows
+    let full = heads.indices.filter { !optional.contains($0) }
+    guard total(full, widths(of: all)) > width else { return text(of: rows, width, mark) }
+    let shortened = zip(rows, short.texts).map { row, text in
+      var row = row
+      row[short.column] = text
+      return row
+    }
+    return text(of: shortened, width, mark)
+  }
+
+  private func text(of rows: [[String]], _ width: Int?, _ mark: Character) -> String {
     let all = [heads] + rows
     var columns = Array(heads.indices)
-    var widths = columns.map { column in all.map { TerminalText.width($0[column]) }.max() ?? 0 }
+    var widths = widths(of: all)
     if let width {
       for column in optional where total(columns, widths) > width {
         columns.removeAll { $0 == column }
@@ -35,6 +50,10 @@ package struct TextTable {
       }
     }
     return all.map { line($0, columns, widths, mark) }.joined()
+  }
+
+  private func widths(of rows: [[String]]) -> [Int] {
+    heads.indices.map { column in rows.map { TerminalText.width($0[column]) }.max() ?? 0 }
   }
 
   private func total(_ columns: [Int], _ widths: [Int]) -> Int {

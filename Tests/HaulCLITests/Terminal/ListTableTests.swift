@@ -46,10 +46,56 @@ struct ListTableTests {
     var page = try transfer("a.iso", .completed, bytes: 5, total: 5)
     let result = TransferResult(state: .completed, path: "/d/a.iso").notingUnexpectedPage()
     page.result = .init(result, isBackground: true)
-    #expect(ListTable([page]).text(width: nil).contains("  completed: web-page  "))
+    #expect(ListTable([page]).text(width: nil).contains("  completed: perhaps a web page  "))
     let text = "the server sent a web page"
     #expect(TransferText.details(page).contains("warning    \(text)"))
     #expect(TransferText.explanation(page).contains("a.iso is completed, but \(text)"))
+  }
+
+  @Test func `files of one name have the directories that tell them apart`() throws {
+    func names(_ rows: [DistinctNames.Row]) -> [String] { DistinctNames.of(rows) }
+    #expect(
+      names([("a", "/d/x/p/a"), ("a", "/d/y/p/a"), ("b", "/d/b")]) == ["x/p/a", "y/p/a", "b"])
+    #expect(names([("a", "https://h/x/a?k=/v/"), ("a", "https://g/x/a")]) == ["h/x/a", "g/x/a"])
+    #expect(names([("a", "/d/a"), ("a", "/d/a")]) == ["a", "a"], "nothing tells them apart")
+    #expect(names([("a", nil), ("a", "/d/a")]) == ["a", "d/a"])
+    let table = try ListTable([
+      transfer("a", .queued, url: "https://h/x/a"), transfer("a", .queued, url: "https://h/y/a"),
+    ])
+    let text = table.text(width: nil)
+    #expect(text.contains("  x/a  ") && text.contains("  y/a  "), "\(text)")
+  }
+
+  @Test func `transfers with one reason have three lines, and one that counts the others`() throws {
+    var reasons = EqualReasons()
+    let refused = wait("credentials-refused", "the host refuses its credentials")
+    let own = try (0..<128).filter {
+      try reasons.note(transfer("f\($0)", .queued, waiting: refused))
+    }
+    #expect(own == [0, 1, 2])
+    #expect(reasons.note(try transfer("x", .queued, waiting: wait("offline", "no network"))))
+    #expect(reasons.note(try transfer("y", .failed)))
+    #expect(reasons.lines == ["and 125 more for the same reason as 4FZ0ABCD"])
+  }
+
+  @Test func `history has warnings, reasons, and what tells files of one name apart`() {
+    func entry(_ kind: LogEntry.Kind, _ directory: String) -> LogEntry {
+      var entry = LogEntry(kind, "text", time: 0)
+      (entry.name, entry.url) = ("a.iso", "https://h.example/\(directory)/a.iso")
+      return entry
+    }
+    var (page, failed) = (entry(.completed, "x"), entry(.failed, "y"))
+    (page.path, page.warning) = ("/a/long/directory/of/downloads/x/a.iso", "web-page")
+    (failed.code, failed.message) = ("not-found", "the server answered 404")
+    let table = HistoryTable([page, failed])
+    let wide = table.text(width: nil)
+    for part in [
+      "completed: perhaps a web page", "/a/long/directory/of/downloads/x/a.iso",
+      "failed: not-found", "https://h.example/y/a.iso", "the server answered 404",
+    ] { #expect(wide.contains(part), "\(wide)") }
+    let narrow = table.text(width: 90)
+    #expect(narrow.contains("  x/a.iso") && narrow.contains("  y/a.iso"), "\(narrow)")
+    #expect(narrow.split(separator: "\n").allSatisfy { TerminalText.width(String($0)) <= 90 })
   }
 
   @Test func `says that an upload is one`() throws {
