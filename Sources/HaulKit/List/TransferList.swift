@@ -72,8 +72,10 @@ public final class TransferList {
   @ObservationIgnored private var indices: [TransferID: Int] = [:]
   @ObservationIgnored private var feed: ListFeed?
 
-  /// The list of that manager, empty until its first update.
-  /// - Parameter group: shows only the members of this group; nil for the whole list.
+  /// The list of a manager, empty until its first update.
+  /// - Parameters:
+  ///   - manager: whose list it is.
+  ///   - group: shows only the members of this group; nil for the whole list.
   public init(_ manager: TransferManager, group: String? = nil) {
     feed = ListFeed(manager.coordinator, group: group) { [weak self] update in
       await self?.apply(update)
