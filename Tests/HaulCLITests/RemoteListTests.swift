@@ -77,7 +77,8 @@ import Testing
   @Test func `columns that -o names are used`() throws {
     let sources = CommandSources(
       read: { (_, _) throws(UsageError) in "url,cat,more\nhttps://h/f,x,y\n" })
-    let plan = try Invocation.plan(["get", "-i", "l.csv", "-o", "https://h/{cat}/f"], from: sources)
+    let words = ["get", "-i", "l.csv", "-o", "https://h/{cat}/f"]
+    let plan = try Invocation.plan(words, from: sources)
     let notes = (plan as? PutPlan)?.notes ?? []
     #expect(notes.contains("l.csv: columns that are used for nothing: more"))
   }

@@ -37,7 +37,7 @@ package enum DistinctNames {
   /// The names before the last one, of a path or an address; without the scheme.
   private static func directories(_ place: String) -> [String] {
     let path = place.isAbsolutePath ? place : String(place.prefix(beforeAnyOf: "?#"))
-    let names = path.byteSplit(separator: "/").map(String.init)
+    let names = path.pathNames.filter { !$0.isEmpty }
     return Array(names.dropFirst(path.isAbsolutePath ? 0 : 1).dropLast())
   }
 }

@@ -3,8 +3,8 @@ import HaulCore
 
 /// What manifests say in all.
 struct ManifestSum {
-  /// A file that failed, or that is complete with the path or the target of another address: one has
-  /// replaced the other, or was left out.
+  /// A file that failed, or that is complete with the path or the target of another address: one
+  /// has replaced the other, or was left out.
   private struct Failure: Comparable {
     let time: Double
     let line: Int
@@ -62,8 +62,8 @@ struct ManifestSum {
     failures.sort()
   }
 
-  /// Where a complete file is, and no other one: its path on this machine, or its target on a server.
-  /// Nil if the server has named it.
+  /// Where a complete file is, and no other one: its path on this machine, or its target on a
+  /// server. Nil if the server has named it.
   private static func place(_ values: LineValues) -> ArraySlice<UInt8>? {
     values.quoted("path") ?? (values.isTrue("exclusive") ? values.quoted("target") : nil)
   }

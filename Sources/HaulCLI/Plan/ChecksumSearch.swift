@@ -178,7 +178,8 @@ extension ChecksumSearch {
     return directories
   }
 
-  /// The digests of a file; those of a list that was found for another one, before any is asked for.
+  /// The digests of a file; those of a list that was found for another one, before any is asked
+  /// for.
   private func find(
     _ item: GetItem, _ known: inout Known, _ manager: TransferManager, _ notes: inout [String]
   ) async throws -> Found? {

@@ -4,8 +4,8 @@ import HaulLibC
 
 /// Instants as people write them, in the time zone of this process.
 package enum LocalTime {
-  /// The instant of `22:00` or `9:00` (the next one), `2026-11-24T22:00`, or these with seconds, and
-  /// a day with `Z` or `+01:00`; in seconds since 1970.
+  /// The instant of `22:00` or `9:00` (the next one), `2026-11-24T22:00`, or these with seconds,
+  /// and a day with `Z` or `+01:00`; in seconds since 1970.
   /// - Parameters:
   ///   - wallSeconds: the present time.
   ///   - isPast: whether a time of day is the last one.

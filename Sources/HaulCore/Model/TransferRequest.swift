@@ -146,7 +146,8 @@ public struct TransferRequest: Sendable, Hashable, Codable {
     }
   }
 
-  /// `startSeconds`, as a time that can be waited for and stored; nil for a value that is no number.
+  /// `startSeconds`, as a time that can be waited for and stored; nil for a value that is no
+  /// number.
   package var startTime: Double? {
     startSeconds.flatMap { $0.isNaN ? nil : min(max($0, 0), 1e11) }
   }

@@ -3,8 +3,8 @@ public import HaulCore
 
 /// The bytes of one download, in order, while they arrive over several connections.
 ///
-/// At most `Configuration.streamWindow` bytes are buffered, so a slow reader slows the network. One reader at a time is
-/// allowed; releasing the sequence before its end cancels the transfer.
+/// At most `Configuration.streamWindow` bytes are buffered, so a slow reader slows the network. One
+/// reader at a time is allowed; releasing the sequence before its end cancels the transfer.
 public struct TransferBytes: AsyncSequence, Sendable {
   /// Consecutive bytes, as the network delivered them.
   public struct Chunk: ByteChunk {
@@ -74,8 +74,8 @@ public struct TransferBytes: AsyncSequence, Sendable {
 
   /// All bytes.
   /// - Parameter maximum: the most bytes that are taken.
-  /// - Throws: `too-large` if there are more: the transfer is cancelled once this value is released;
-  ///   as `AsyncIterator.next()`.
+  /// - Throws: `too-large` if there are more: the transfer is cancelled once this value is
+  ///   released; as `AsyncIterator.next()`.
   public func collect(upTo maximum: Int) async throws(TransferError) -> Data {
     var data = Data()
     var iterator = makeAsyncIterator()

@@ -129,8 +129,8 @@ extension TransferManager {
   }
 
   /// Changes requests, in the order of the list: a new address for an expired link, priority,
-  /// dependencies, the rules of the next run. A transfer that has ended stays as it is until `retry`
-  /// or `restart`. The changes are stored together, in portions of about 8,000.
+  /// dependencies, the rules of the next run. A transfer that has ended stays as it is until
+  /// `retry` or `restart`. The changes are stored together, in portions of about 8,000.
   ///
   /// An identifier cannot change, nor, once there are bytes, what gives the file another name. The
   /// bytes are used if the new address serves the same version.
