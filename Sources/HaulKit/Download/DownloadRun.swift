@@ -129,7 +129,8 @@ struct DownloadRun: ~Copyable {
       engine.note(head)
       let wall = engine.clock.wallSeconds
       await noteAnswer()
-      let isFirst = plan.update { $0.plan.segments[id]?.written == 0 }
+      let isFirst =
+        driver.stream != nil && plan.update { $0.plan.segments[id]?.written == 0 }
       await handle(
         .responded(id, head, isFromOtherAddress: isFromOtherAddress(head), wallSeconds: wall))
       if isFirst, 200..<300 ~= head.status, machine.version != nil {
