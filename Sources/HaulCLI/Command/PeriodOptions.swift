@@ -6,8 +6,8 @@ import HaulCore
 struct PeriodOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Only from this time on: 2h or 7d ago, 22:00 (the last one), 2026-11-24T22:00, or that with a "
-        + "zone at its end.", valueName: "TIME"))
+      "Only from this time on: 2h or 7d ago, 22:00 (the last one), 2026-11-24T22:00, or that with "
+        + "a zone at its end.", valueName: "TIME"))
   var since: String?
 
   @Option(help: ArgumentHelp("Only up to this time.", valueName: "TIME"))

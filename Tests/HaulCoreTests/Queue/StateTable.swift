@@ -35,9 +35,10 @@ enum StateTable {
     makes it wait. Any other reason is computed: from other members, the limits, the host and the
     schedule.
 
-    These words are the same everywhere: in `--state`, in `--json` and in the interface of the daemon.
-    The STATE column of `haul list` begins with one of them; details follow after a colon. *Stopping*
-    is one word for all four intents below, and *removed* is in none of them, as the member is gone.
+    These words are the same everywhere: in `--state`, in `--json` and in the interface of the
+    daemon. The STATE column of `haul list` begins with one of them; details follow after a colon.
+    *Stopping* is one word for all four intents below, and *removed* is in none of them, as the
+    member is gone.
 
     In the tables, a dash means that nothing changes. "A; if X: B" means B if X holds, and A
     otherwise. "A / B" means one of them. *force* is `start(force: true)`.

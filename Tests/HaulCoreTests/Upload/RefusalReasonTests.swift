@@ -64,8 +64,8 @@ import Testing
     #expect(long?.utf8.count ?? .max < 300)
     #expect(
       try refusal("full", "text/plain", status: 507)
-        == "the server answered 507 (it says: full); it has no room for the file: free space there, "
-        + "or get a larger quota")
+        == "the server answered 507 (it says: full); it has no room for the file: free "
+        + "space there, or get a larger quota")
   }
 
   @Test(arguments: [
