@@ -47,6 +47,7 @@ final class FakeTus: Transport {
     /// Requests with bytes that are open at once, and the most so far.
     var open = 0
     var mostOpen = 0
+    var crowd: Crowd?
 
     /// The whole files that are no parts.
     var files: [[UInt8]] {
@@ -69,6 +70,8 @@ final class FakeTus: Transport {
 
   var snapshot: State { state.withLockedValue { $0 } }
 
+  func change(_ body: (inout State) -> Void) { state.withLockedValue { body(&$0) } }
+
   func fetch(_ request: FetchRequest) async throws -> FetchResponse {
     throw TransferError(.notYetSupported, "this server only takes uploads")
   }
@@ -83,6 +86,7 @@ final class FakeTus: Transport {
       }
     }
     defer { if hasBytes { state.withLockedValue { $0.open -= 1 } } }
+    await snapshot.crowd?.wait(message.method)
     var request = Request(
       method: message.method, path: message.url.path, headers: message.headersToSend, body: [])
     if let content = message.body {

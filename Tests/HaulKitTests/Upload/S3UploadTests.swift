@@ -112,10 +112,11 @@ import Testing
 
   @Test func `Parts are sent at once, four at most`() async throws {
     let store = FakeS3()
+    store.change { $0.crowd = Crowd(of: 2, "PUT") }
     let result = try await upload(100 << 20, to: store)
     #expect(result.state == .completed)
     #expect(Self.parts(store) == Array(1...7))
-    #expect((2...4).contains(store.snapshot.mostOpen))
+    #expect(store.snapshot.mostOpen <= 4)
     #expect(store.snapshot.objects[Self.path]?.bytes == Self.content(100 << 20))
   }
 

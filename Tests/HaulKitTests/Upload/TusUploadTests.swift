@@ -68,11 +68,12 @@ import Testing
   @Test func `A large file is sent in parts at once, with checksums, and is one file`() async throws
   {
     let (server, disk) = (FakeTus(), Self.disk())
+    server.change { $0.crowd = Crowd(of: 2, "PATCH") }
     let result = try await upload(to: server, from: disk)
     #expect((result.state, result.fetched) == (.completed, Int64(Self.length)))
     let state = server.snapshot
     #expect(state.files == [Self.content])
-    #expect((2...4).contains(state.mostOpen))
+    #expect(state.mostOpen <= 4)
     let appends = state.requests.filter { $0.method == "PATCH" }
     #expect(appends.count == 4)
     #expect(appends.allSatisfy { $0.headers["Upload-Checksum"] != nil })
