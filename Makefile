@@ -16,7 +16,7 @@ DISK_SEED = 20000
 FUZZ_SECONDS = 20
 FUZZ_RUNS = 0
 EVERY = 3
-SWIFT_BUILD = swift build --build-tests --explicit-target-dependency-import-check error $(HAUL_BUILD_OPTIONS)
+SWIFT_BUILD = Scripts/build-tests $(HAUL_BUILD_OPTIONS)
 
 # Package.swift then takes the versions that were tested.
 export HAUL_TESTED = 1
