@@ -20,8 +20,10 @@ package struct LimitsDocument: Codable, Hashable, Sendable {
     /// As `22:00`. An end before the beginning is on the next day.
     package var from: String
     package var to: String
+    /// Bytes per second of all transfers together while it is open; nil for no limit of its own.
+    package var rate: Int64?
 
-    enum CodingKeys: String, CodingKey { case days, from, to }
+    enum CodingKeys: String, CodingKey { case days, from, to, rate }
   }
 
   enum CodingKeys: String, CodingKey {
@@ -63,14 +65,16 @@ extension LimitsDocument.Window {
     days = try object.decode([String].self, forKey: .days)
     from = try object.decode(String.self, forKey: .from)
     to = try object.decode(String.self, forKey: .to)
+    rate = try object.decodeIfPresent(Int64.self, forKey: .rate)
   }
 
   package init(_ window: Schedule.Window) {
     days = Schedule.Weekday.allCases.filter(window.days.contains).map { "\($0)" }
     (from, to) = (ScheduleText.text(window.from), ScheduleText.text(window.to))
+    rate = window.rateLimit
   }
 
-  /// - Throws: `Problem` (422) for an unknown day or time.
+  /// - Throws: `Problem` (422) for an unknown day or time, or a rate of 0 or less.
   package func window() throws(Problem) -> Schedule.Window {
     let known = Schedule.Weekday.allCases.filter { days.contains("\($0)") }
     guard let from = ScheduleText.minutes(from), let to = ScheduleText.minutes(to), from < 24 * 60,
@@ -80,6 +84,9 @@ extension LimitsDocument.Window {
         422, "Unprocessable Content",
         "a window has days from monday to sunday, and times from 00:00 to 24:00")
     }
-    return Schedule.Window(Set(known), from: from, to: to)
+    guard (rate ?? 1) > 0 else {
+      throw Problem(422, "Unprocessable Content", "the rate of a window is at least 1, or left out")
+    }
+    return Schedule.Window(Set(known), from: from, to: to, rateLimit: rate)
   }
 }

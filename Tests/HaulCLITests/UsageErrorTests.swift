@@ -172,6 +172,7 @@ private let zeros32 = String(repeating: "0", count: 32)
     (["put", "-T", "f", "https://h/1"], "-T: write the files, then the address"),
     (["put", "-F", "a=@f", "https://h/1"], "-F: write --form name=@FILE"),
     (["put", "-X", "POST", "f", "https://h/1"], "-X: write --method put or --method post"),
+    (["put", "--delete", "d", "https://h/1/"], "--delete: put deletes nothing on a server"),
     (["put", "-k", "f", "https://h/1"], "-k: write --insecure"),
     (["get", "-T", "9", "https://h/1"], "-T: write --idle-timeout"),
     (

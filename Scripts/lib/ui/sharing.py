@@ -238,7 +238,7 @@ def notices_cleared(place, browser):
 def limits_last(place, browser):
     """limits that were set in the page hold after a restart, until they are taken back"""
     before = api(browser, "GET", "limits", None)
-    api(browser, "PATCH", "limits", {"rate": 5 << 20, "schedule": [{"days": ["monday"], "from": "10:00", "to": "11:00"}]})
+    api(browser, "PATCH", "limits", {"rate": 5 << 20, "schedule": [{"days": ["monday"], "from": "10:00", "to": "11:00", "rate": 1 << 20}]})
     place.kill()
     browser.wait("it says so", "!document.getElementById('away').hidden")
     place.serve()
@@ -248,6 +248,15 @@ def limits_last(place, browser):
         raise Failed(f"the limits are {after}")
     press(browser, "document.getElementById('limits')")
     browser.wait("the dialog", "document.getElementById('limits-dialog').open && document.getElementById('l-rate').value === '5120'")
+    rate = "document.querySelector('#windows .rate')"
+    browser.wait("the rate of the window", f"{rate}.value === '1024'")
+    browser.eval(f"{rate}.value = '2048'")
+    press(browser, "document.querySelector('#limits-form .primary')")
+    browser.wait("it is applied", "!document.getElementById('limits-dialog').open")
+    if api(browser, "GET", "limits", None)["schedule"][0].get("rate") != 2 << 20:
+        raise Failed("the rate of the window was not changed")
+    press(browser, "document.getElementById('limits')")
+    browser.wait("the dialog again", "document.getElementById('limits-dialog').open")
     press(browser, "document.getElementById('reset-limits')")
     browser.wait("they are those of the options", f"document.getElementById('l-rate').value === '0' && document.getElementById('l-active').value === '{before['active'] if before['rate'] else 1}'")
     browser.key("Escape")

@@ -44,6 +44,7 @@ function line(window) {
   const item = el("div", { className: "window" }, el("span", { className: "days" }, ...names),
     el("label", {}, "from", el("input", { type: "time", className: "from", value: window.from, required: true })),
     el("label", {}, "to", el("input", { type: "time", className: "to", value: window.to === "24:00" ? "00:00" : window.to, required: true })),
+    el("label", {}, "at most", el("input", { type: "number", className: "rate", min: 0, step: "any", placeholder: "no limit", value: window.rate ? window.rate / 1024 : "" }), "KiB/s"),
     el("button", { type: "button", onclick: () => item.remove() }, "Remove"));
   return item;
 }
@@ -54,6 +55,7 @@ async function save() {
   limits.schedule = [...$("windows").children].map((item) => ({
     days: [...item.querySelectorAll("[type=checkbox]:checked")].map((box) => box.value),
     from: item.querySelector(".from").value, to: item.querySelector(".to").value,
+    ...(Number(item.querySelector(".rate").value) > 0 && { rate: Math.ceil(Number(item.querySelector(".rate").value) * 1024) }),
   }));
   try {
     await call("PATCH", "limits", limits);

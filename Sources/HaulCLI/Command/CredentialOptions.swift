@@ -12,7 +12,8 @@ struct CredentialOptions: ParsableArguments {
   var user: String?
 
   @Option(
-    help: ArgumentHelp("The file whose first line is the password.", valueName: "FILE"),
+    help: ArgumentHelp(
+      "The file whose first line is the password; - is standard input.", valueName: "FILE"),
     completion: .file())
   var passwordFile: String?
 
@@ -42,4 +43,7 @@ struct CredentialOptions: ParsableArguments {
       "A file of cookies in Netscape form; each is sent only where it applies.", valueName: "FILE"),
     completion: .file())
   var cookieFiles: [String] = []
+
+  /// What it reads, `-` for standard input.
+  var files: [String] { [bearerFile, passwordFile].compactMap(\.self) + cookieFiles }
 }

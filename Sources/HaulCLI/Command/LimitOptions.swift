@@ -28,14 +28,34 @@ struct LimitOptions: ParsableArguments {
   /// The windows of `--schedule`; none for `always`.
   static func schedule(_ texts: [String]) throws(UsageError) -> [Schedule.Window] {
     guard texts != ["always"] else { return [] }
-    return try texts.map { (text) throws(UsageError) in
-      guard let window = Schedule.Window(text) else {
-        throw UsageError(
-          "--schedule \(text): write days and times, such as mon-fri 22:00-06:00 or "
-            + "daily 01:00-05:00, or: always")
+    return try texts.map(window)
+  }
+
+  /// Days and times, and a rate after them.
+  private static func window(_ text: String) throws(UsageError) -> Schedule.Window {
+    var words = text.byteSplit(separator: " ").map(String.init)
+    var rateLimit: Int64?
+    // Times have a hyphen, days are letters, and a rate is a number.
+    if words.count > 1, let last = words.last, last.utf8.first.map(FieldScanner.isDigit) ?? false,
+      !last.utf8.contains(UInt8(ascii: "-"))
+    {
+      words.removeLast()
+      do { rateLimit = try ArgumentValue.rate(last) } catch {
+        throw UsageError("--schedule \(text): \(error.message)")
       }
-      return window
+      guard rateLimit != 0 else {
+        throw UsageError(
+          "--schedule \(text): a rate of 0 is for times in which nothing runs: leave them out")
+      }
     }
+    guard var window = Schedule.Window(words.joined(separator: " ")) else {
+      throw UsageError(
+        "--schedule \(text): write days and times, such as mon-fri 22:00-06:00 or "
+          + "daily 01:00-05:00, with a rate after them if they have one (8:00-18:00 500K), or: always"
+      )
+    }
+    window.rateLimit = rateLimit
+    return window
   }
 }
 
@@ -55,7 +75,8 @@ struct DaemonLimitOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Run only at these times, such as 'mon-fri 22:00-06:00'; may be repeated; or always.",
+      "Run only at these times, such as 'mon-fri 22:00-06:00', or with a rate, such as "
+        + "'8:00-18:00 500K'; may be repeated; or always.",
       valueName: "TIMES"))
   var schedule: [String] = []
 

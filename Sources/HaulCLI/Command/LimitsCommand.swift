@@ -45,7 +45,8 @@ struct LimitsCommand: Command {
 
   @Option(
     help: ArgumentHelp(
-      "Run only at these times, such as 'mon-fri 22:00-06:00'; may be repeated; or always.",
+      "Run only at these times, such as 'mon-fri 22:00-06:00', or with a rate, such as "
+        + "'8:00-18:00 500K'; may be repeated; or always.",
       valueName: "TIMES"))
   var schedule: [String] = []
 
@@ -113,6 +114,7 @@ extension LimitsDocument {
 extension LimitsDocument.Window {
   fileprivate var text: String {
     let days = Schedule.Weekday.allCases.filter { self.days.contains("\($0)") }
-    return "\(ScheduleText.text(Set(days))) \(from)-\(to)"
+    let rate = rate.map { " at most \(Units.rate(Double($0)))" } ?? ""
+    return "\(ScheduleText.text(Set(days))) \(from)-\(to)\(rate)"
   }
 }

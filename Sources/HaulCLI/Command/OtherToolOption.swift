@@ -61,6 +61,10 @@ enum OtherToolOption {
       (["T", "upload-file"], "write the files, then the address: haul put FILE... URL"),
       (["F"], "write --form name=@FILE, and --field name=value"),
       (["X", "request"], "write --method put or --method post"),
+      (
+        ["delete", "del", "delete-after", "delete-during"],
+        "put deletes nothing on a server; leave it out"
+      ),
       (["d", "data", "data-binary"], "write --method post, and the file, or - for standard input"),
     ])
   ) { $1 }

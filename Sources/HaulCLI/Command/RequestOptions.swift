@@ -13,6 +13,9 @@ struct RequestOptions: ParsableArguments {
       valueName: "Name: value"))
   var headers: [String] = []
 
+  /// The files of header fields, `-` for standard input.
+  var files: [String] { headers.compactMap { $0.dropping(bytePrefix: "@").map(String.init) } }
+
   @Flag(
     inversion: .prefixedNo, exclusivity: .chooseLast,
     help: "Do not check the server's certificate, except after a redirect to another origin.")

@@ -37,8 +37,7 @@ struct ItemReader: Sendable {
     guard files.count(where: { $0 == "-" }) <= 1 else {
       throw UsageError("-i - is given twice, but standard input can be read only once")
     }
-    let secrets = [command.credentials.bearerFile, command.credentials.passwordFile]
-    let all = files + options.checksumFiles + secrets.compactMap(\.self)
+    let all = files + options.checksumFiles + command.credentials.files + command.requests.files
     guard all.count(where: { $0 == "-" }) <= 1 else {
       throw UsageError("two options name standard input (-), which can be read only once")
     }

@@ -145,8 +145,8 @@ enum Messages {
     return ", as the server sent it: encoded with \(coding)\(remedy)"
   }
 
-  static func warning(_ text: String, _ url: ResourceURL) -> String {
-    about(url, "warning: \(text)")
+  static func warning(_ text: String, _ url: ResourceURL, isFailure: Bool) -> String {
+    about(url, isFailure ? "\(text); it counts as failed" : "warning: \(text)")
   }
 
   static func cancelled(_ url: ResourceURL) -> String { about(url, "cancelled") }

@@ -176,9 +176,9 @@ extension PutPlan {
     _ command: PutCommand, _ url: ResourceURL, _ sources: CommandSources
   ) throws(UsageError) -> (request: DownloadRequest, notes: [String]) {
     guard
-      command.credentials.bearerFile != inputName
+      !(command.credentials.files + command.requests.files).contains(inputName)
         || !command.arguments.contains(where: { descriptor($0) == 0 })
-    else { throw UsageError("--bearer-file -: standard input is what is uploaded") }
+    else { throw UsageError("an option names standard input (-), which is what is uploaded") }
     let headers = try command.requests.fields(sources)
     var common = DownloadRequest(url: url, to: .stream)
     common.headers = HeaderFields(headers)

@@ -15,7 +15,7 @@ extension CommandSources {
     var sources = CommandSources(
       environment: ProcessInfo.processInfo.environment, wallSeconds: SystemClock().wallSeconds,
       read: { (path, purpose) throws(UsageError) in
-        if path == "-", [.bearer, .password, .checksums].contains(purpose) {
+        if path == "-", [.bearer, .password, .cookies, .headers, .checksums].contains(purpose) {
           return try piped.withLock { (piped) throws(UsageError) in
             if piped == nil { piped = try SourceFile.text(from: STDIN_FILENO, purpose) }
             return piped

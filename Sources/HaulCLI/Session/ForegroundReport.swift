@@ -93,7 +93,8 @@ package struct ForegroundReport: Sendable {
     if let line = pause(in: event, wallSeconds) { outputs.append(.message(line)) }
     // Also if it is quiet: the file may be wrong.
     if case .finished(let result) = event.kind, let warning = result.warning, let url = event.url {
-      outputs.append(.message(Messages.warning(warning.text, url)))
+      outputs.append(
+        .message(Messages.warning(warning.text, url, isFailure: countsAsFailed(result))))
     }
     if isLong, case .finished = event.kind { freePlace(of: event.id) }
     return outputs
@@ -114,6 +115,10 @@ package struct ForegroundReport: Sendable {
   /// Notes a signal or the loss of the reader; only the first cause counts.
   package mutating func interrupt(_ cause: Interruption) {
     if interruption == nil { interruption = cause }
+  }
+
+  private func countsAsFailed(_ result: TransferResult) -> Bool {
+    result.state == .completed && options.state(of: result) == .failed
   }
 
   /// The last lines, after the engine has stopped.
@@ -250,8 +255,10 @@ extension ForegroundReport {
     case .paused(let origin):
       return Messages.paused(url, by: origin)
     case .finished(let result):
-      return result.state == .cancelled
-        ? Messages.cancelled(url)
+      guard result.state != .cancelled else { return Messages.cancelled(url) }
+      // The warning says it.
+      return countsAsFailed(result)
+        ? nil
         : Messages.completed(file.name, result, isUpload: event.identity?.kind == .upload)
     case .added, .target, .phase, .waiting, .progress, .resumed, .limited, .connections, .moved,
       .removed, .snapshot:

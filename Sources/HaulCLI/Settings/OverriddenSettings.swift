@@ -8,7 +8,8 @@ extension Settings {
       // A place that the user names is not chosen by a rule of the file.
       let isNamed = destination.output != nil
       let rule: Set = isNamed || destination.directory != nil ? ["rule"] : []
-      return isNamed ? rule.union(["keep-paths"]) : rule
+      // A file is named from where the user is, as for curl and wget.
+      return isNamed ? rule.union(["keep-paths", "directory"]) : rule
     }
     return [
       "rule", "directory", "if-exists", "durability", "remote-name", "start-over",

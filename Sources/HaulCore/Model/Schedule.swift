@@ -26,16 +26,21 @@ public struct Schedule: Hashable, Sendable {
     /// The end, in minutes from midnight: 0 to 1440. An end before `from` is on the next day; if
     /// both are equal, the window is a whole day.
     public var to: Int
+    /// Bytes per second of all transfers together while it is open; nil for no limit but that of the
+    /// manager. The lowest limit of all that are open counts.
+    public var rateLimit: Int64?
 
     /// A window that begins on these days.
     /// - Parameters:
     ///   - days: the days on which it begins, even if it lasts past midnight.
     ///   - from: the first minute of the day.
     ///   - to: the minute at which it ends; on the next day if it is not after `from`.
-    public init(_ days: Set<Weekday>, from: Int, to: Int) {
+    ///   - rateLimit: bytes per second of all transfers together; nil for no limit of its own.
+    public init(_ days: Set<Weekday>, from: Int, to: Int, rateLimit: Int64? = nil) {
       self.days = days
       self.from = from
       self.to = to
+      self.rateLimit = rateLimit
     }
   }
 

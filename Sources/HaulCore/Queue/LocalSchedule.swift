@@ -1,13 +1,27 @@
-/// A schedule in its time zone: whether it is open at an instant, and when that changes. Instants
-/// are seconds since 1970.
+/// A schedule in its time zone: whether it is open at an instant, with which rate, and when that
+/// changes. Instants are seconds since 1970.
 ///
 /// It has no calendar: a week has 604,800 readings of a wall clock, each inside a window or not.
 /// The port maps instants to readings, so skipped and repeated hours need no rule here.
 package struct LocalSchedule: Sendable {
   package struct State: Hashable, Sendable {
-    package let isOpen: Bool
+    package let level: Level
     /// When that changes; nil if it never does.
     package let until: Int64?
+
+    package var isOpen: Bool { level != .closed }
+  }
+
+  package enum Level: Hashable, Sendable {
+    case closed
+    /// With a limit in bytes per second, or nil for none.
+    case open(rateLimit: Int64?)
+  }
+
+  /// Readings with one level.
+  private struct Span {
+    var readings: Range<Int64>
+    let rateLimit: Int64?
   }
 
   private static let day: Int64 = 86_400
@@ -20,9 +34,9 @@ package struct LocalSchedule: Sendable {
   package let schedule: Schedule
   private let timeZone: any TimeZoneOffsets
   /// The open readings of a week as separate ranges, in order.
-  private let spans: [Range<Int64>]
+  private let spans: [Span]
 
-  /// - Throws: `refused` for a window outside the minutes of a day.
+  /// - Throws: `refused` for a window outside the minutes of a day, or with a rate of 0 or less.
   package init(_ schedule: Schedule, at timeZone: any TimeZoneOffsets) throws(TransferError) {
     for window in schedule.windows
     where !(0..<1440).contains(window.from) || !(0...1440).contains(window.to) {
@@ -31,23 +45,27 @@ package struct LocalSchedule: Sendable {
         "a window of the schedule is from minute \(window.from) to \(window.to): a day has the minutes 0 to 1440"
       )
     }
+    for case let rate? in schedule.windows.map(\.rateLimit) where rate <= 0 {
+      throw TransferError(
+        .refused, "a window of the schedule has a rate of \(rate) bytes per second")
+    }
     self.schedule = schedule
     self.timeZone = timeZone
-    spans = Self.merged(schedule.windows.flatMap { Self.readings($0) })
+    spans = Self.spans(of: schedule.windows)
   }
 
   /// Whether it is open, and until when. O(log windows), as long as it changes within days.
   package func state(at seconds: Int64) -> State {
-    let isOpen = isOpen(at: seconds)
-    guard let first = spans.first, first != 0..<Self.week else {
-      return State(isOpen: isOpen, until: nil)
+    let level = level(at: seconds)
+    guard let first = spans.first, first.readings != 0..<Self.week else {
+      return State(level: level, until: nil)
     }
     var instant = seconds
     while instant < seconds + Self.horizon {
       instant = nextTransition(after: instant)
-      if self.isOpen(at: instant) != isOpen { return State(isOpen: isOpen, until: instant) }
+      if self.level(at: instant) != level { return State(level: level, until: instant) }
     }
-    return State(isOpen: isOpen, until: nil)
+    return State(level: level, until: nil)
   }
 
   /// When it opens, for a person: `Monday 22:00 (Europe/Berlin)`.
@@ -62,10 +80,20 @@ package struct LocalSchedule: Sendable {
 }
 
 extension LocalSchedule {
-  private func isOpen(at seconds: Int64) -> Bool {
+  private func level(at seconds: Int64) -> Level {
     let reading = reading(at: seconds)
-    let next = spans.partition { $0.upperBound > reading }
-    return next < spans.count && spans[next].contains(reading)
+    guard let span = span(after: reading), span.readings.contains(reading) else { return .closed }
+    return .open(rateLimit: span.rateLimit)
+  }
+
+  /// The first one that ends after this reading.
+  private func span(after reading: Int64) -> Span? {
+    var (low, high) = (0, spans.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if spans[middle].readings.upperBound > reading { high = middle } else { low = middle + 1 }
+    }
+    return low < spans.count ? spans[low] : nil
   }
 
   /// The reading of the clock, in seconds since Monday 00:00.
@@ -92,9 +120,7 @@ extension LocalSchedule {
   /// Seconds until an unchanged clock shows the start or the end of a window, or of the week.
   private func readingsLeft(at seconds: Int64) -> Int64 {
     let reading = reading(at: seconds)
-    let next = spans.partition { $0.upperBound > reading }
-    guard next < spans.count else { return Self.week - reading }
-    let span = spans[next]
+    guard let span = span(after: reading)?.readings else { return Self.week - reading }
     return (span.contains(reading) ? span.upperBound : span.lowerBound) - reading
   }
 
@@ -108,27 +134,28 @@ extension LocalSchedule {
     }
   }
 
-  private static func merged(_ spans: [Range<Int64>]) -> [Range<Int64>] {
-    var merged: [Range<Int64>] = []
-    for span in spans.sorted(by: { $0.lowerBound < $1.lowerBound }) {
-      if let last = merged.last, span.lowerBound <= last.upperBound {
-        merged[merged.count - 1] = last.lowerBound..<max(last.upperBound, span.upperBound)
+  /// What is open in a week, in order, without overlaps.
+  private static func spans(of windows: [Schedule.Window]) -> [Span] {
+    let opened = windows.flatMap { window in
+      readings(window).map { Span(readings: $0, rateLimit: window.rateLimit) }
+    }
+    .sorted { $0.readings.lowerBound < $1.readings.lowerBound }
+    let edges = Set(opened.flatMap { [$0.readings.lowerBound, $0.readings.upperBound] }).sorted()
+    var (spans, current, next) = ([Span](), [Span](), 0)
+    for (edge, end) in zip(edges, edges.dropFirst()) {
+      current.removeAll { $0.readings.upperBound <= edge }
+      while next < opened.count, opened[next].readings.lowerBound == edge {
+        current.append(opened[next])
+        next += 1
+      }
+      guard !current.isEmpty else { continue }
+      let rateLimit = current.compactMap(\.rateLimit).min()
+      if let last = spans.last, last.readings.upperBound == edge, last.rateLimit == rateLimit {
+        spans[spans.count - 1].readings = last.readings.lowerBound..<end
       } else {
-        merged.append(span)
+        spans.append(Span(readings: edge..<end, rateLimit: rateLimit))
       }
     }
-    return merged
-  }
-}
-
-extension [Range<Int64>] {
-  /// The first index from which on `holds` is true; it must be false before.
-  fileprivate func partition(where holds: (Range<Int64>) -> Bool) -> Int {
-    var (low, high) = (0, count)
-    while low < high {
-      let middle = (low + high) / 2
-      if holds(self[middle]) { high = middle } else { low = middle + 1 }
-    }
-    return low
+    return spans
   }
 }

@@ -1,5 +1,5 @@
-/// Whether the schedule is open, by wall-clock time, and when to check again. It reads no clock
-/// itself.
+/// Whether the schedule is open, with which rate, by wall-clock time, and when to check again. It
+/// reads no clock itself.
 ///
 /// A wall clock may be set, or jump when a machine wakes up. So the schedule is checked at least
 /// once a minute of the monotonic clock, and at each start and end of a window.
@@ -16,6 +16,8 @@ package struct ScheduleMonitor: Sendable {
   package private(set) var isNeeded: Bool
   /// Why nothing may start; nil while it may.
   package private(set) var closedReason: WaitReason?
+  /// Bytes per second that the open window allows; nil for no limit.
+  package private(set) var rateLimit: Int64?
   /// When to check again; nil without a schedule.
   package private(set) var nextCheck: Instant?
   private var last: LastCheck?
@@ -42,7 +44,8 @@ package struct ScheduleMonitor: Sendable {
   /// Its state, for a log.
   package var note: String {
     guard case .schedule(let text, _)? = closedReason else {
-      return "a window of the schedule is open: transfers run"
+      let rate = rateLimit.map { ", with at most \($0) bytes per second" } ?? ""
+      return "a window of the schedule is open: transfers run\(rate)"
     }
     return "\(text): transfers wait"
   }
@@ -50,13 +53,16 @@ package struct ScheduleMonitor: Sendable {
   /// Replaces or removes the schedule; this takes effect at the next check.
   package mutating func set(_ localSchedule: LocalSchedule?) {
     (self.localSchedule, last, nextCheck) = (localSchedule, nil, nil)
-    isNeeded = localSchedule != nil || closedReason != nil
+    isNeeded = localSchedule != nil || closedReason != nil || rateLimit != nil
   }
 
   /// Checks the schedule; O(1) while nothing has changed. Call it before anything starts, and at
   /// `nextCheck`.
   package mutating func check(at now: Instant, wallSeconds: Double) {
-    guard let localSchedule else { return (closedReason, nextCheck, isNeeded) = (nil, nil, false) }
+    guard let localSchedule else {
+      (closedReason, rateLimit, nextCheck, isNeeded) = (nil, nil, nil, false)
+      return
+    }
     if let last, let nextCheck, now < nextCheck, last.holds(at: now, wallSeconds: wallSeconds) {
       return
     }
@@ -67,6 +73,7 @@ package struct ScheduleMonitor: Sendable {
       : .schedule(
         Self.text(state.until.map { localSchedule.text($0) }), until: state.until.map(Double.init)
       )
+    if case .open(let limit) = state.level { rateLimit = limit } else { rateLimit = nil }
     let end = state.until.map(Double.init) ?? .infinity
     last = LastCheck(instant: now, span: wallSeconds..<max(end, wallSeconds))
     let left = end - wallSeconds

@@ -199,14 +199,17 @@ extension QueueCoordinator {
   /// Updates whether the schedule allows starts; called before anything starts.
   func updateSchedule() {
     guard !isShutDown, scheduleMonitor.isNeeded else { return }
-    let wasOpen = scheduleMonitor.isOpen
+    let (wasOpen, lastRate) = (scheduleMonitor.isOpen, scheduleMonitor.rateLimit)
     scheduleMonitor.check(at: engine.clock.now, wallSeconds: engine.clock.wallSeconds)
+    let rate = scheduleMonitor.rateLimit
+    if rate != lastRate { engine.throttle.setWindowRate(rate) }
     engine.scheduler.update { $0.closedReason = scheduleMonitor.closedReason }
     // No timer is needed when nothing runs or waits for a slot: the next `add` checks the schedule.
     deadlines.set(.schedule, to: queue.outstandingCount > 0 ? scheduleMonitor.nextCheck : nil)
-    guard wasOpen != scheduleMonitor.isOpen else { return }
+    let changes = wasOpen != scheduleMonitor.isOpen
+    if changes || rate != lastRate { engine.logger.info("\(scheduleMonitor.note)") }
+    guard changes else { return }
     hasScheduleChanged = true
-    engine.logger.info("\(scheduleMonitor.note)")
     guard scheduleMonitor.isOpen else { return stopForSchedule(runs.running) }
     // A decision that starts nothing may have noticed the open window.
     if queue.outstandingCount > 0 { deadlines.set(.hosts, to: engine.clock.now) }

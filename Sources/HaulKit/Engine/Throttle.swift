@@ -17,22 +17,30 @@ package final class Throttle: Sendable {
     let rate = Self.limit(rate)
     self.clock = clock
     limited = Synchronization.Atomic(rate != nil)
-    queue = NIOLockedValueBox(ThrottleQueue(RateFairQueue(rate: rate, at: clock.now)))
+    queue = NIOLockedValueBox(ThrottleQueue(rate: rate, at: clock.now))
   }
 
   private static func limit(_ rate: Int64?) -> Int64? { rate.flatMap { $0 > 0 ? $0 : nil } }
 
-  /// In bytes per second; nil for no limit.
-  var rate: Int64? { queue.withLockedValue(\.rate) }
+  /// In bytes per second, without that of a window of the schedule; nil for no limit.
+  var rate: Int64? { queue.withLockedValue(\.limits.rate) }
 
   package var isLimited: Bool { limited.load(ordering: .relaxed) }
 
   /// Changes the rate (bytes per second) or removes the limit; waiting tasks use the new rate.
-  package func setRate(_ rate: Int64?) {
-    let rate = Self.limit(rate)
-    limited.store(rate != nil, ordering: .relaxed)
+  package func setRate(_ rate: Int64?) { change { $0.rate = Self.limit(rate) } }
+
+  /// The same for the rate that the open window of the schedule allows. The lower one counts.
+  func setWindowRate(_ rate: Int64?) { change { $0.window = Self.limit(rate) } }
+
+  private func change(_ change: (inout ThrottleQueue.Limits) -> Void) {
     let now = clock.now
-    queue.withLockedValue { $0.setRate(rate, at: now) }.resume()
+    queue.withLockedValue { queue in
+      let wakes = queue.changeLimits(at: now, change)
+      limited.store(queue.limits.lowest != nil, ordering: .relaxed)
+      return wakes
+    }
+    .resume()
   }
 
   /// Waits until some of `bytes` may pass, and returns how many. Callers for one transfer share its

@@ -24,13 +24,25 @@ struct ThrottleQueue: Sendable {
     }
   }
 
+  /// Bytes per second; nil for no limit.
+  struct Limits: Sendable {
+    var rate: Int64?
+    /// What the open window of the schedule allows.
+    var window: Int64?
+
+    var lowest: Int64? { [rate, window].compactMap(\.self).min() }
+  }
+
+  private(set) var limits: Limits
   private var fairQueue: RateFairQueue
   private var followers: [Ticket: CheckedContinuation<Role, Never>] = [:]
   /// What was granted to tasks that have not suspended yet.
   private var granted: [Ticket: Int] = [:]
   private var leader: (ticket: Ticket, until: Instant)?
 
-  init(_ fairQueue: RateFairQueue) { self.fairQueue = fairQueue }
+  init(rate: Int64?, at now: Instant) {
+    (limits, fairQueue) = (Limits(rate: rate), RateFairQueue(rate: rate, at: now))
+  }
 
   mutating func ask(
     upTo bytes: Int, for id: TransferID?, weight: Int, at now: Instant
@@ -66,10 +78,11 @@ struct ThrottleQueue: Sendable {
     return (nil, wakes)
   }
 
-  var rate: Int64? { fairQueue.rate }
-
-  mutating func setRate(_ rate: Int64?, at now: Instant) -> Continuations {
-    fairQueue.setRate(rate, at: now)
+  mutating func changeLimits(
+    at now: Instant, _ change: (inout Limits) -> Void
+  ) -> Continuations {
+    change(&limits)
+    fairQueue.setRate(limits.lowest, at: now)
     var wakes = Continuations()
     grantDue(at: now, &wakes)
     chooseLeader(at: now, &wakes)

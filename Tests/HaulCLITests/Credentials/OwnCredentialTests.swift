@@ -26,6 +26,7 @@ import Testing
       (["--bearer-env", "TOKEN", "--bearer-file", "-"], "contradict"),
       (["--bearer-file", "-", "-i", "-"], "standard input"),
       (["--bearer-file", "-", "--checksum-file", "-"], "standard input"),
+      (["--cookie-file", "-", "-H", "@-"], "standard input"),
     ] {
       let message = try #require(refusal(words + ["https://h/x"], files))
       #expect(message.contains(part) && !message.contains("of-variable"), "\(message)")
@@ -82,6 +83,16 @@ import Testing
     #expect(probe?.notes.count == 1)
   }
 
+  @Test func `What is uploaded from standard input leaves none for an option`() {
+    let files = files("", ["-": "text"])
+    for words in [["--bearer-file", "-"], ["--password-file", "-"], ["-H", "@-"]] {
+      let message = #expect(throws: UsageError.self) {
+        try Invocation.plan(["put", "-", "https://h/x"] + words, from: files)
+      }
+      #expect(message?.message.contains("which is what is uploaded") == true)
+    }
+  }
+
   @Test func `Only a file that can be read again is kept for later`() throws {
     let files = files("", ["t": "token", "-": "pipe", "/dev/fd/9": "pipe"])
     for (path, kept) in [("t", "t"), ("-", nil), ("/dev/fd/9", nil)] {
@@ -98,6 +109,9 @@ import Testing
       [
         "top": "top", "section": "section", "row": "row", "given": "given",
         "jar": "a\tFALSE\t/\tFALSE\t0\tid\tv\n",
+        "jar2": "b\tFALSE\t/\tFALSE\t0\tid\trow\n",
+        "c": "https://b/4\n cookie-file=jar2\nhttps://a/4\n",
+        "c.csv": "url,cookies\nhttps://b/4,jar2\nhttps://a/4,\n",
         "list": "https://a/1\n bearer-file=row\nhttps://b/2\n user=me\nhttps://a/3\nhttps://b/4\n",
         "t.csv": "url,bearer-file,user\nhttps://a/1,row,someone\n",
         "u.csv": "url,user\nhttps://a/1,someone\n",
@@ -108,6 +122,10 @@ import Testing
         "Bearer row", "Basic bWU6cA==", "Bearer section", "Bearer top",
       ])
     #expect(list.map { $0.header("Cookie") } == ["id=v", nil, "id=v", nil])
+    for words in [["-i", "c"], ["-i", "c.csv", "--columns", "cookie-file=cookies"]] {
+      let jars = try plan(words, files).requests.map { $0.header("Cookie") }
+      #expect(jars == ["id=row", "id=v"])
+    }
     let given = try authorizations(["-i", "list", "--bearer-file", "given"], files)
     #expect(given == ["Bearer row", "Basic bWU6cA==", "Bearer given", "Bearer given"])
     let field = try authorizations(["-i", "list", "-H", "Authorization: x"], files)

@@ -1,4 +1,6 @@
+import Crypto
 import Foundation
+import HaulCore
 import HaulTesting
 import Testing
 
@@ -156,6 +158,33 @@ import Testing
       #expect(bad.status == 1, "\(bad.errors)")
       #expect(bad.errors.contains("compared with \(place.address("SHA256SUMS"))"))
       #expect(try !place.fixture.names().contains { $0 == "b" || $0 == "c" })
+    }
+  }
+
+  @Test(arguments: [
+    "a.sha256", "a.sha256sum", "a.sha512", "a.sha512sum", "SHA256SUMS", "SHA512SUMS",
+    "sha256sums.txt", "SHA256SUMS.txt", "sha256sum.txt", "checksums.txt", "a.sha1", "a.md5",
+    "SHA1SUMS", "MD5SUMS",
+  ])
+  func `A list of each usual name is found, and proves the file`(name: String) async throws {
+    let bytes = Data("xxxxx".utf8)
+    let kind = name.lowercased()
+    let digest: [UInt8] =
+      if kind.contains("512") {
+        Array(SHA512.hash(data: bytes))
+      } else if kind.contains("sha1") {
+        Array(Insecure.SHA1.hash(data: bytes))
+      } else if kind.contains("md5") {
+        Array(Insecure.MD5.hash(data: bytes))
+      } else {
+        Array(SHA256.hash(data: bytes))
+      }
+    try await with { place in
+      try await place.put("xxxxx", as: "a")
+      try await place.put("\(digest.hexDigits)  a\n", as: name)
+      let result = try await place.haul("get", "--checksum-from", "required", place.address("a"))
+      #expect(result.status == 0, "\(result.errors)")
+      #expect(result.errors.contains(place.address(name)), "\(result.errors)")
     }
   }
 

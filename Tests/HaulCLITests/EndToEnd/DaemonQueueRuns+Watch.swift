@@ -28,7 +28,8 @@ extension DaemonQueueRuns {
       }
       try Data("rule = b* -> kinds\n".utf8).write(to: URL(filePath: "\(settings)/haul.conf"))
       let urls = ["/a", "/b"].map { fixture.work.server.url($0) }
-      try put(urls.joined(separator: "\n  group=g\n") + "\n", "list.txt")
+      try put(urls[0] + "\n  group=g\n", "list.txt")
+      try put("url\n\(urls[1])\n", "t.csv")
       try put(urls[0] + "\n", "being-written")
       let writer = try #require(FileHandle(forWritingAtPath: "\(folder)/being-written"))
       try put("no address\n", "wrong")
@@ -38,7 +39,7 @@ extension DaemonQueueRuns {
         atPath: "\(folder)/link", withDestinationPath: "/etc/passwd")
       try #require(mkfifo("\(folder)/pipe", 0o600) == 0)
       let serving = try await fixture.serve("--watch", folder, "--root", target)
-      for name in ["done/list.txt", "failed/wrong", "failed/open", "failed/pipe"] {
+      for name in ["done/list.txt", "done/t.csv", "failed/wrong", "failed/open", "failed/pipe"] {
         while !exists(name) { _ = try await fixture.haul("daemon", "status") }
       }
       while try FileManager.default.contentsOfDirectory(atPath: "\(folder)/failed").count < 8 {
@@ -71,7 +72,12 @@ extension DaemonQueueRuns {
       try writer.close()
       while !exists("done/being-written") { _ = try await fixture.haul("daemon", "status") }
       try await fixture.end()
-      #expect(await serving.end().status == 0)
+      let served = await serving.end()
+      #expect(served.status == 0)
+      for end in ["started, \(urls[0])", "completed, ", "watch: t.csv: 1 in the list"] {
+        let line = served.errors.split(separator: "\n").first { $0.contains(end) }
+        #expect(line?.wholeMatch(of: /[0-9-]{10}T[0-9:]{8}[^ ]* info .+/) != nil, "\(served.errors)")
+      }
       #expect(try await fixture.haul("serve", "--watch", "relative").status == 2)
       // Who may rename the directory could put a link in its place.
       try FileManager.default.setAttributes(

@@ -56,6 +56,32 @@ import Testing
     }
   }
 
+  @Test(
+    arguments: [
+      (["--bearer-env", "NEW_TOKEN"], "Bearer of-variable", nil),
+      (["--user", "me"], "Basic bWU6cGFzcw==", nil),
+      (["--cookie-file", "jar"], "Bearer old-canary", "id=v"),
+    ] as [([String], String, String?)])
+  func `retry of a group takes what get takes`(
+    words: [String], authorization: String, cookie: String?
+  ) async throws {
+    try await withExpired { fixture, _ in
+      try Data("127.0.0.1\tFALSE\t/\tFALSE\t0\tid\tv\n".utf8)
+        .write(to: URL(filePath: fixture.work.path("jar")))
+      let secrets = ["NEW_TOKEN": "of-variable", "HAUL_PASSWORD": "pass"]
+      let retry = try await fixture.work.haul(
+        ["retry", "--group", "night"] + words,
+        environment: fixture.environment.merging(secrets) { $1 })
+      #expect(retry.status == 0, "\(retry.errors)")
+      #expect(try await fixture.haul("wait", "--group", "night").status == 0)
+      for path in ["/a", "/b"] {
+        #expect(try fields(fixture, path) == [authorization, "1"])
+        let last = fixture.work.server.snapshot.requests.last { $0.path == path }
+        #expect(last?.header("Cookie") == cookie)
+      }
+    }
+  }
+
   @Test func `A token does not go to the other servers of a group`() async throws {
     try await withExpired { fixture, _ in
       let server = fixture.work.server

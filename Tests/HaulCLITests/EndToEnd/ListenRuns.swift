@@ -34,14 +34,15 @@ struct ListenRuns {
     }
   }
 
-  @Test func `with both, a client over TLS is answered by name, and one without TLS is not`()
-    async throws
-  {
+  @Test(arguments: [("0.0.0.0", "0.0.0.0"), ("[::]", "::")])
+  func `with both, a client over TLS is answered by name, and one without TLS is not`(
+    address: String, named: String
+  ) async throws {
     try await DaemonFixture.with { (fixture) async throws in
       try ProxyFixture.setPassword(fixture)
       let serving = try await fixture.serve(
-        "--listen", "0.0.0.0:0", "--tls-self-signed", "--host", "nas.test")
-      try await serving.reach("it listened") { _, errors in errors.contains("of 0.0.0.0") }
+        "--listen", "\(address):0", "--tls-self-signed", "--host", "nas.test")
+      try await serving.reach("it listened") { _, errors in errors.contains("of \(named)") }
       let port = try #require(
         serving.firstError(matching: /listening on port (\d+)/).flatMap { Int($0) })
       let fingerprint = try #require(
@@ -77,14 +78,36 @@ struct ListenRuns {
       #expect(!String(decoding: answer, as: UTF8.self).contains("HTTP/1.1"))
       #expect(try await fixture.haul("daemon", "stop").status == 0)
       let again = try await fixture.serve(
-        "--listen", "0.0.0.0:0", "--tls-self-signed", "--host", "nas.test")
-      try await again.reach("it listened") { _, errors in errors.contains("of 0.0.0.0") }
+        "--listen", "\(address):0", "--tls-self-signed", "--host", "nas.test")
+      try await again.reach("it listened") { _, errors in errors.contains("of \(named)") }
       #expect(again.firstError(matching: /fingerprint ([0-9A-F:]+)/) == fingerprint, "it is kept")
       #expect(try await fixture.haul("daemon", "stop").status == 0)
       let more = try await fixture.serve(
-        "--listen", "0.0.0.0:0", "--tls-self-signed", "--host", "nas.test", "--host", "new.test")
-      try await more.reach("it listened") { _, errors in errors.contains("of 0.0.0.0") }
+        "--listen", "\(address):0", "--tls-self-signed", "--host", "nas.test", "--host", "new.test")
+      try await more.reach("it listened") { _, errors in errors.contains("of \(named)") }
       #expect(more.firstError(matching: /fingerprint ([0-9A-F:]+)/) != fingerprint)
+    }
+  }
+
+  @Test func `a client sees the certificate that is given, at an address by its name`() async throws
+  {
+    try await DaemonFixture.with { (fixture) async throws in
+      let making = try await fixture.serve("--listen", "localhost:0", "--tls-self-signed")
+      try await making.reach("it listened") { _, errors in errors.contains("listening on port") }
+      let pem = try String(contentsOfFile: try fixture.location().certificate, encoding: .utf8)
+      let start = try #require(pem.range(of: "-----BEGIN CERTIFICATE")).lowerBound
+      #expect(try await fixture.haul("daemon", "stop").status == 0)
+      try fixture.write((String(pem[start...]), String(pem[..<start])))
+      try FileManager.default.removeItem(atPath: try fixture.location().certificate)
+      let serving = try await fixture.serve(["--listen", "localhost:0"] + fixture.pairOptions)
+      try await serving.reach("it listened") { _, errors in errors.contains("listening on port") }
+      let port = try #require(serving.firstError(matching: /listening on port (\d+)/))
+      let token = try String(contentsOfFile: try fixture.location().token, encoding: .utf8)
+        .trimmingCharacters(in: .newlines)
+      let answer = try await fixture.haul(
+        "get", "https://localhost:\(port)/api/v1/status", "-o", "-", "--cacert",
+        fixture.work.path("c.pem"), "-H", "Authorization: Bearer \(token)", "--retries", "0")
+      #expect(answer.status == 0 && answer.output.contains("\"version\""), "\(answer.errors)")
     }
   }
 
@@ -193,6 +216,12 @@ struct ListenRuns {
     #expect(SSHTunnel.hint(page, [:]) == nil)
     for wrong in ["", "a b c d", "1.2.3.4 1 $(x) 22", "1.2.3.4 1 1.2.3.4 x"] {
       #expect(SSHTunnel.hint(page, ["SSH_CONNECTION": wrong]) == nil, "\(wrong)")
+    }
+    try await DaemonFixture.with { (fixture) async throws in
+      let shown = try await fixture.work.haul(
+        ["ui", "--no-open"], environment: fixture.environment.merging(ssh) { $1 })
+      #expect(shown.errors.contains("ssh -L ") && shown.errors.contains("me@198.51.100.7"))
+      #expect(try await fixture.haul("daemon", "stop").status == 0)
     }
   }
 }

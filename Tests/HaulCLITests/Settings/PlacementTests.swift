@@ -49,6 +49,9 @@ import Testing
     #expect(try destinations("-d", "x", "https://h/a.iso") == [.directory("x")])
     #expect(
       try destinations("-o", "/x/y", "https://h/a.iso") == [.file("/x/y")])
+    // A file is named from where the user is.
+    #expect(try destinations("-o", "y", "https://h/a.iso") == [.file("y")])
+    #expect(try destinations("-d", "x", "-o", "y", "https://h/a.iso") == [.file("x/y")])
     #expect(
       try destinations("-i", "list") == [
         .directory("/home/me/isos"), .file("/home/me/Downloads/m"),

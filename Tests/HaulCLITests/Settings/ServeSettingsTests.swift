@@ -115,6 +115,23 @@ import Testing
         == [Schedule.Window(.everyDay, from: from * 60, to: to * 60)])
   }
 
+  @Test(
+    arguments: [
+      ("9-17", nil), ("9-17 500K", 500 << 10), ("daily 9-17 1MiB", 1 << 20),
+    ] as [(String, Int64?)])
+  func `a window may have a rate`(text: String, rate: Int64?) throws {
+    let window = Schedule.Window(.everyDay, from: 9 * 60, to: 17 * 60, rateLimit: rate)
+    #expect(try serve(["--schedule", text], files("")).managerOptions.schedule == [window])
+    #expect(try LimitsDocument.Window(window).window() == window)
+  }
+
+  @Test func `a rate that is none is told`() {
+    let message = refusal(["serve", "--schedule", "9-17 5X"], of: files("")) ?? ""
+    #expect(message.contains("9-17 5X: ") && message.contains("500K"), "\(message)")
+    let nothing = refusal(["serve", "--schedule", "9-17 0"], of: files("")) ?? ""
+    #expect(nothing.contains("leave them out"), "\(nothing)")
+  }
+
   @Test(arguments: [
     "mon 1:0-05:00", "mon 001:00-05:00", "-5", "1--5", "5", "mon 1-", "mon 1-25", "1-5 mon",
     "mon +1:00-05:00", "xyz 01:00-05:00", "mon 24:00-05:00", "",

@@ -146,6 +146,35 @@ import Testing
     }
   }
 
+  @Test func `A rate begins and ends with its window, and the lowest of several counts`() throws {
+    let hours = try hours(
+      "UTC", .init(.everyDay, from: 0, to: 1440),
+      .init(.everyDay, from: 480, to: 1080, rateLimit: 500),
+      .init(.everyDay, from: 600, to: 660, rateLimit: 300),
+      .init(.everyDay, from: 630, to: 720, rateLimit: 900))
+    var (at, seen) = (try instant("2026-11-20T07:00:00Z"), [String]())
+    for _ in 0..<5 {
+      let state = hours.state(at: at)
+      guard case .open(let rate) = state.level, let until = state.until else { break }
+      let time = Date(timeIntervalSince1970: Double(until)).formatted(.iso8601)
+      seen.append("\(rate.map { "\($0)" } ?? "none") until \(time.dropFirst(11).prefix(5))")
+      at = until
+    }
+    #expect(
+      seen == [
+        "none until 08:00", "500 until 10:00", "300 until 11:00", "500 until 18:00",
+        "none until 08:00",
+      ])
+  }
+
+  @Test(arguments: [0, -1])
+  func `A window with a rate of nothing is refused`(rate: Int64) throws {
+    let error = #expect(throws: TransferError.self) {
+      try hours("UTC", .init(.everyDay, from: 0, to: 60, rateLimit: rate))
+    }
+    #expect(error?.code == .refused)
+  }
+
   @Test(arguments: [(-1, 5), (1440, 5), (5, -1), (5, 1441)])
   func `A minute outside a day is refused`(from: Int, to: Int) throws {
     #expect(throws: TransferError.self) {
@@ -176,7 +205,8 @@ import Testing
         Schedule.Window(
           Set(Schedule.Weekday.allCases.shuffled(using: &generator).prefix(3)),
           from: Int.random(in: 0..<1440, using: &generator),
-          to: Int.random(in: 0...1440, using: &generator))
+          to: Int.random(in: 0...1440, using: &generator),
+          rateLimit: [nil, 100, 200].randomElement(using: &generator) ?? nil)
       }
       let hours = try LocalSchedule(Schedule(windows), at: zone)
       let first = try instant("\(start)T06:00:00Z")
@@ -186,21 +216,21 @@ import Testing
         if now == expected.until { expected = hours.state(at: now) }
         let parts = calendar.dateComponents(
           [.weekday, .hour, .minute], from: Date(timeIntervalSince1970: Double(now)))
-        let isOpen = try Self.shows(parts, windows)
-        try #require(isOpen == expected.isOpen, "\(windows) at \(now)")
+        let level = try Self.level(parts, windows)
+        try #require(level == expected.level, "\(windows) at \(now)")
       }
     }
   }
 
-  /// Whether a time of day is in a window that began on this day or the day before.
-  private static func shows(
+  /// What the windows that began on this day or the day before allow at a time of day.
+  private static func level(
     _ parts: DateComponents, _ windows: [Schedule.Window]
-  ) throws -> Bool {
+  ) throws -> LocalSchedule.Level {
     let (hour, minute) = (try #require(parts.hour), try #require(parts.minute))
     // A calendar's first day is Sunday, with the number 1.
     let today = (try #require(parts.weekday) + 5) % 7
     let time = hour * 60 + minute
-    return windows.contains { window in
+    let open = windows.filter { window in
       let days = Set(window.days.map(\.rawValue))
       if window.to > window.from {
         return days.contains(today) && (window.from..<window.to).contains(time)
@@ -208,5 +238,6 @@ import Testing
       return days.contains(today) && time >= window.from
         || days.contains((today + 6) % 7) && time < window.to
     }
+    return open.isEmpty ? .closed : .open(rateLimit: open.compactMap(\.rateLimit).min())
   }
 }
