@@ -119,8 +119,8 @@ import Testing
 
   @Test func `settings stay as in the file unless the command line changes them`() throws {
     let known = files("directory = d\nheader = A: 1\nheader = B: 2\nlimit-rate = 5")
-    let plan = try plan(["-o", "f", "-H", "b: 3", "-x", "2", "https://h/x"], known)
-    #expect(plan.requests[0].destination == .file("d/f"))
+    let plan = try plan(["-H", "b: 3", "-x", "2", "https://h/x"], known)
+    #expect(plan.requests[0].destination == .directory("d"))
     #expect(plan.requests[0].headers.map(\.value) == ["1", "3"])
     #expect(plan.managerOptions.rateLimit == 5)
   }

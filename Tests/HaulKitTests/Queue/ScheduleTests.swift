@@ -84,39 +84,6 @@ import Testing
     try simulation.end()
   }
 
-  @Test func `The rate of a window holds while it is open, and below that of the manager`() throws {
-    let slow = Int64(100 << 10)
-    let schedule = Schedule(
-      [.init([.saturday], from: 0, to: 1, rateLimit: slow), .init([.saturday], from: 1, to: 600)],
-      timeZone: "UTC")
-    let simulation = SimulatedManager(schedule: schedule)
-    simulation.process.clock.adjustWallClock(by: 30)
-    let transfer = try add(simulation, "first", length: 4 << 20)
-    simulation.pass(.seconds(20))
-    let bytes = simulation.received("first")
-    #expect(bytes > slow * 10 && bytes < slow * 25)
-    #expect(try simulation.call { $0.configuration }.rateLimit == nil, "it is not the manager's")
-    simulation.pass(.seconds(20))
-    #expect(try simulation.state(transfer) == .completed, "there is no limit in the next window")
-    try simulation.end()
-  }
-
-  @Test func `What runs when a window with a rate opens becomes slower`() throws {
-    let slow = Int64(100 << 10)
-    let simulation = SimulatedManager(
-      schedule: Schedule(
-        [.init([.saturday], from: 0, to: 600), .init([.saturday], from: 1, to: 2, rateLimit: slow)],
-        timeZone: "UTC"))
-    simulation.process.clock.adjustWallClock(by: 59)
-    _ = try add(simulation, "first", length: Self.long)
-    simulation.pass(.seconds(2))
-    let first = simulation.received("first")
-    simulation.pass(.seconds(20))
-    let growth = Int64(simulation.received("first") - first)
-    #expect(growth > slow * 15 && growth < slow * 25)
-    try simulation.end()
-  }
-
   @Test func `A transfer that waits for the next window reports its time`() throws {
     let simulation = SimulatedManager(schedule: Self.twice)
     let reasons = NIOLockedValueBox<[WaitReason]>([])

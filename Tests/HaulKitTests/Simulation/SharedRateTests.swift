@@ -47,6 +47,34 @@ import Testing
     try simulation.end()
   }
 
+  @Test func `The rate of a window begins and ends with it, and lowers that of the manager`() throws
+  {
+    // The simulated week begins on a Saturday at 00:00.
+    let schedule = Schedule(
+      [
+        .init([.saturday], from: 0, to: 600),
+        .init([.saturday], from: 1, to: 2, rateLimit: Self.rate),
+      ],
+      timeZone: "UTC")
+    let simulation = SimulatedManager(schedule: schedule, rateLimit: 4 * Self.rate)
+    simulation.servers.behaviours.pauses = false
+    let request = try simulation.download("a", length: 64 << 20)
+    let reported = progress(simulation)
+    let transfer = try simulation.call { try await $0.add(request) }
+    var last: Int64 = 0
+    for (seconds, rate) in [(58, 4), (4, nil), (54, 1), (8, nil), (30, 4)] as [(Int64, Int64?)] {
+      simulation.pass(.seconds(seconds))
+      let bytes = reported.withLockedValue { $0[transfer.id] ?? 0 }
+      if let rate {
+        let wanted = Double(rate * Self.rate * seconds)
+        #expect(abs(Double(bytes - last) / wanted - 1) <= 0.05, "\(bytes - last) of \(wanted)")
+      }
+      last = bytes
+    }
+    #expect(try simulation.call { $0.configuration }.rateLimit == 4 * Self.rate)
+    try simulation.end()
+  }
+
   @Test func `Changing the priority of a running transfer changes its share of the limit`() throws {
     let simulation = SimulatedManager(active: 2, rateLimit: Self.rate)
     simulation.servers.behaviours.pauses = false
