@@ -18,6 +18,7 @@ class SlowServer(http.server.ThreadingHTTPServer):
         self.redirects = {}
         self.uploads = {}
         self.authorizations = set()
+        self.fields = []
         self.error_text = "Not Found"
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -41,6 +42,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         # As a proxy it gets the whole address.
         path = re.sub("^http://[^/]*", "", self.path)
         self.server.authorizations.add(self.headers.get("Authorization"))
+        self.server.fields.append((self.path, dict(self.headers)))
         parts = path.split("/")
         if path in self.server.redirects:
             self.send_response(302)

@@ -27,8 +27,24 @@ def sign_in(browser, password):
                  "document.querySelector('form').requestSubmit()")
 
 
+def second_browser(browser, url, page):
+    """Signs in with cookies of its own; the session of its tab."""
+    own, browser.session = browser.session, None
+    context = browser.call("Target.createBrowserContext")["browserContextId"]
+    tab = browser.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
+    other = browser.session = browser.call("Target.attachToTarget", targetId=tab, flatten=True)["sessionId"]
+    try:
+        browser.call("Security.setIgnoreCertificateErrors", ignore=True)
+        browser.open(url)
+        sign_in(browser, PASSWORD)
+        browser.wait("the page", f"{page} && !document.querySelector('#locked').open")
+    finally:
+        browser.session = own
+    return other
+
+
 def from_another_machine(place, browser):
-    """over TLS the page asks for the password, lasts over a restart of the daemon, and signs out"""
+    """over TLS the page asks for the password, lasts over a restart of the daemon, ends another session, and signs out"""
     address = own_address()
     if address is None or address.startswith("127."):
         raise Failed("this machine has no address in a network")
@@ -68,6 +84,14 @@ def from_another_machine(place, browser):
         browser.wait("the page again", f"{sessions} && !document.querySelector('#locked').open")
         browser.eval(f"{sessions}.click()")
         browser.wait("one session", "document.querySelectorAll('dialog[open] tr').length === 1")
+        other = second_browser(browser, f"https://{address}:{port}/", sessions)
+        browser.eval(f"document.querySelector('dialog[open] .ends button').click(); {sessions}.click()")
+        browser.wait("two sessions", "document.querySelectorAll('dialog[open] tr').length === 2")
+        browser.eval("[...document.querySelectorAll('dialog[open] tr button')].find((button) => button.textContent === 'End').click()")
+        browser.wait("one again", "document.querySelectorAll('dialog[open] tr').length === 1")
+        own, browser.session = browser.session, other
+        browser.wait("the other one has lost access", "document.querySelector('#password') || document.querySelector('#locked')?.open")
+        browser.session = own
         browser.eval("document.querySelector('dialog[open] tr button').click()")
         browser.wait("the login page again", "document.querySelector('#password')")
         if "no page has a session" not in haul("ui", "--sessions").stdout:

@@ -47,6 +47,8 @@ def details(place, browser):
     text = browser.eval("document.querySelector('#details').textContent")
     if place.server.url(40 * MIB, 4 * MIB, "large") not in text:
         raise Failed("the address is missing")
+    for time in ("Added", "Started"):
+        browser.wait(f"when it was {time}", f"/{time}\\s*.*\\d:\\d\\d/.test(document.querySelector('#details').textContent)")
     browser.wait("the speed", "document.querySelector('.curve:not([hidden])')?.ariaLabel?.startsWith('Speed')")
     browser.key("Escape")
     browser.wait("it is closed", "document.getElementById('details').hidden")

@@ -265,4 +265,75 @@ def limits_last(place, browser):
     place.open(browser)
 
 
-STEPS = [installable, shared, bookmarklet, other_tab, dropped_links, asked_before, added_paused, changed, in_the_queue, notices_cleared, limits_last]
+FIELD = lambda label: (f"[...document.querySelectorAll('#details label')].find((label) => label.firstChild.textContent === {json.dumps(label)})"
+                       ".querySelector('input, select, textarea')")
+SAVE = "document.querySelector('#details .edit [type=submit]')"
+HEADERS = "Header fields, one in each line; without a value, it is removed"
+
+
+def access_changed(place, browser):
+    """address, header fields, user and password are changed; a start time and a group are taken away"""
+    place.empty(browser)
+    fill_form(browser, [place.server.url(1000, 0, "later.bin")], at="2040-01-02T03:04", group="g", token="first-canary")
+    browser.wait("it waits", has_state("later.bin", "starts at"))
+    open_details(browser, "later.bin")
+    browser.eval("document.querySelector('#details .change').open = true")
+    one = lambda: place.list()[0]
+    address = place.server.url(2000, 0, "other.bin")
+    for wanted in ({HEADERS: "X-One: 1\nX-Two: 2", "Another address of the same file": address},
+                   {HEADERS: "X-One:", "User name": "me", "Password": "pass-canary"}, {"Group": "", "Start at": ""}):
+        for label, value in wanted.items():
+            set_field(browser, FIELD(label), value)
+        press(browser, SAVE)
+        browser.wait("it is saved", f"({FIELD(next(iter(wanted)))}).value === ''")
+    browser.wait("it is completed", has_state("later.bin", "completed"))
+    if one()["group"] is not None or one()["url"] != address:
+        raise Failed(f"the group or the address is {one()}")
+    path, fields = place.server.fields[-1]
+    expected = {"X-One": None, "X-Two": "2", "Authorization": "Basic " + base64.b64encode(b"me:pass-canary").decode()}
+    if not path.endswith("other.bin") or any(fields.get(name) != value for name, value in expected.items()):
+        raise Failed(f"the server was sent {path} {fields}")
+    if "canary" in json.dumps(place.list()) + browser.eval("document.body.innerHTML + JSON.stringify([sessionStorage, localStorage])"):
+        raise Failed("a secret is shown or kept")
+    browser.key("Escape")
+
+
+def added_again(place, browser):
+    """the rare options are folded; a token is sent; an address that is in the list is not added again, and the page says so"""
+    place.empty(browser)
+    press(browser, "document.getElementById('add')")
+    browser.wait("the dialog", IS_ADDING)
+    if browser.eval("[...document.querySelectorAll('#add-dialog details')].some((fold) => fold.open)"):
+        raise Failed("rare options are not folded")
+    close_dialog(browser)
+    url = place.server.url(60 * MIB, 2 * MIB, "again.bin")
+    fill_form(browser, [url], token="canary-again")
+    browser.wait("it runs", has_state("again.bin", "transferring"))
+    harness.wait_until(lambda: "Bearer canary-again" in place.server.authorizations, "the token")
+    fill_form(browser, [url, place.server.url(1000, 0, "new.bin")], token="canary-again")
+    browser.wait("it says so", "/1 transfer added; 1 is in the list already/.test(document.getElementById('toasts').textContent)")
+    if sorted(place.names()) != ["again.bin", "new.bin"]:
+        raise Failed(f"the list has {place.names()}")
+
+
+def repeated(place, browser):
+    """one that repeats says when it runs next and how it ended last; the repetition is changed, and taken away"""
+    place.empty(browser)
+    fill_form(browser, [place.server.url(1000, 0, "nightly.bin")], every="1d")
+    browser.wait("it has run", has_state("nightly.bin", "starts at"))
+    open_details(browser, "nightly.bin")
+    text = "document.querySelector('#details').textContent"
+    browser.wait("its times", f"/Repeats1d/.test({text}) && /Next run\\S/.test({text}) && /Last run\\S/.test({text})")
+    browser.eval("document.querySelector('#details .change').open = true")
+    repeat = FIELD("Repeat (12h, mon-fri 06:00)")
+    set_field(browser, repeat, "mon-fri 06:00")
+    press(browser, SAVE)
+    harness.wait_until(lambda: place.list()[0]["every"] == "mon-fri 06:00", "the other times")
+    set_field(browser, repeat, "")
+    press(browser, SAVE)
+    harness.wait_until(lambda: place.list()[0]["every"] is None, "none")
+    browser.key("Escape")
+    place.run("remove", "--all")
+
+
+STEPS = [installable, shared, bookmarklet, other_tab, dropped_links, asked_before, added_paused, changed, access_changed, added_again, repeated, in_the_queue, notices_cleared, limits_last]

@@ -334,15 +334,15 @@ async function submit() {
   const good = wanted.filter(({ index }) => !problems.has(index));
   $("add-submit").disabled = true;
   const added = new Set();
-  const ids = [];
+  const [ids, same] = [[], []];
   try {
-    for (let start = 0; start < good.length; start += 1000) await send(good.slice(start, start + 1000), shared, added, ids);
+    for (let start = 0; start < good.length; start += 1000) await send(good.slice(start, start + 1000), shared, added, ids, same);
   } catch (problem) {
     showError(problem.message);
   } finally {
     $("add-submit").disabled = false;
   }
-  if (added.size > 0) toast(`${plural(added.size, "transfer")} added`, { action: "Show", run: () => reveal(ids[0]) });
+  if (added.size > 0) toast(told(ids, same), { action: "Show", run: () => reveal(same[0] ?? ids[0]) });
   // Added lines are removed; the others keep their reasons.
   const kept = lines.map((line, index) => ({ line, reason: problems.get(index), index })).filter(({ index }) => !added.has(index));
   text.value = kept.map(({ line }) => line).join("\n").trim();
@@ -360,11 +360,18 @@ async function submit() {
   }
 }
 
+function told(ids, same) {
+  const added = new Set(ids).size - new Set(same).size;
+  const there = same.length === 1 ? "1 is in the list already" : `${same.length} are in the list already`;
+  return [added > 0 || same.length === 0 ? `${plural(added, "transfer")} added` : "", same.length > 0 ? there : ""].filter(Boolean).join("; ");
+}
+
 // A call adds all or nothing: halves find the lines that are refused.
-async function send(some, shared, added, ids) {
+async function send(some, shared, added, ids, same) {
   const { login } = access();
   const transfers = some.map(({ line }) => ({ ...target(login(line), shared), ...shared }));
-  const body = { transfers, ...($("f-paused").checked && { paused: true }) };
+  // As the command does: who adds an address again seldom wants the file twice.
+  const body = { transfers, ...(!shared.put && { find_same: true }), ...($("f-paused").checked && { paused: true }) };
   // A call whose response is lost is repeated: because of its key, nothing is added twice.
   const key = crypto.randomUUID();
   try {
@@ -373,13 +380,14 @@ async function send(some, shared, added, ids) {
       return call("POST", "transfers", body, { key });
     });
     ids.push(...answer.ids);
+    same.push(...answer.same ?? []);
     for (const { index } of some) added.add(index);
   } catch (problem) {
     if (problem.isAway || problem.status === 401 || problem.status >= 500) throw problem;
     if (some.length === 1) return problems.set(some[0].index, problem.message);
     const middle = some.length >> 1;
-    await send(some.slice(0, middle), shared, added, ids);
-    await send(some.slice(middle), shared, added, ids);
+    await send(some.slice(0, middle), shared, added, ids, same);
+    await send(some.slice(middle), shared, added, ids, same);
   }
 }
 

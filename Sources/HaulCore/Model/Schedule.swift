@@ -26,8 +26,8 @@ public struct Schedule: Hashable, Sendable {
     /// The end, in minutes from midnight: 0 to 1440. An end before `from` is on the next day; if
     /// both are equal, the window is a whole day.
     public var to: Int
-    /// Bytes per second of all transfers together while it is open; nil for no limit but that of the
-    /// manager. The lowest limit of all that are open counts.
+    /// Bytes per second of all transfers together while it is open; nil for no limit but the
+    /// manager's. The lowest limit of all that are open counts.
     public var rateLimit: Int64?
 
     /// A window that begins on these days.
