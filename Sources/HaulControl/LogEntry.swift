@@ -27,11 +27,20 @@ package struct LogEntry: Codable, Hashable, Sendable {
   @Nullable package var message: String?
   /// The code of what may be wrong with the file of a completed one.
   @Nullable package var warning: String?
+  /// Of a completed one, as in its result.
+  @Nullable package var isUnchanged: Bool?
+  @Nullable package var kept: String?
   /// One line for a person, without control characters.
   package var text: String
 
   package init(_ kind: Kind, _ text: String, time: Double) {
     (self.kind, self.text, self.time) = (kind, text, time)
+  }
+
+  enum CodingKeys: String, CodingKey {
+    case time, kind, id, name, group, url, path, bytes, code, message, warning
+    case isUnchanged = "is_unchanged"
+    case kept, text
   }
 
   package var isEnd: Bool {

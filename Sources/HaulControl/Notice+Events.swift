@@ -23,21 +23,23 @@ extension Notice {
     let known = name ?? result.path.flatMap(\.lastPathName) ?? event.identifier ?? "\(event.id)"
     self.init(
       id: "\(event.id)-\(number)", number: number, kind: .transfer, name: known, time: time,
-      title: "\(Self.shown(known)): \(result.state.rawValue)",
+      title: "\(Self.shown(known)): \(result.isUnchanged ? "unchanged" : result.state.rawValue)",
       text: Self.text(of: result))
     (state, transfer, group) = (result.state, event.id, event.group ?? event.groupEnd?.name)
     (path, bytes) = (result.path, result.bytes)
     error = result.error.map { .init($0) }
     warning = result.warning?.code
+    isUnchanged = result.state == .completed ? result.isUnchanged : nil
   }
 
-  /// The reason of a failure; otherwise where the file is, after a warning about it.
+  /// The reason of a failure; otherwise where the file is, after what is to be said about it.
   private static func text(of result: TransferResult) -> String {
     let text =
       switch result.state {
       case .failed: result.error?.message ?? "the reason is unknown"
       case .completed, .cancelled:
-        [(result.warning?.text).map { "warning: \($0)" }, result.path].compactMap(\.self)
+        [(result.warning?.text).map { "warning: \($0)" }, result.keptText, result.path]
+          .compactMap(\.self)
           .joined(separator: "; ")
       }
     return shown(text, textCells)

@@ -59,6 +59,8 @@ package struct Notice: Codable, Hashable, Sendable {
   @Nullable package var error: TransferDocument.Failure?
   /// A code, as in a result.
   @Nullable package var warning: String?
+  /// Of a completed transfer, as in its result.
+  @Nullable package var isUnchanged: Bool?
   /// The length of the file.
   @Nullable package var bytes: Int64?
   @Nullable package var counts: Counts?
@@ -70,6 +72,12 @@ package struct Notice: Codable, Hashable, Sendable {
   package var title: String
   /// The path, the reason or the numbers, likewise.
   package var text: String
+
+  enum CodingKeys: String, CodingKey {
+    case id, number, kind, state, transfer, group, name, path, error, warning
+    case isUnchanged = "is_unchanged"
+    case bytes, counts, waiting, time, title, text
+  }
 
   package init(
     id: String, number: Int, kind: Kind, name: String, time: Double, title: String, text: String

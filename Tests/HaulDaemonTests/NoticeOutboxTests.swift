@@ -95,14 +95,15 @@ import Testing
     var commands = world.read(
       Ends.event(11), Ends.event(12, .failed), Ends.event(13, .cancelled),
       Ends.event(14, .failed, group: "g"), Ends.event(15, group: "g", groupEnd: failed),
-      Ends.event(16, group: "h", groupEnd: GroupEnd(name: "h", completed: 1)))
+      Ends.event(16, group: "h", groupEnd: GroupEnd(name: "h", completed: 1)),
+      Ends.other(17, .finished(TransferResult(state: .completed).notingUnchanged())))
     var reported: [String] = []
     while let notice = commands.delivered.first {
       reported.append("\(notice.number)\(notice.kind == .group ? "g" : "")")
       commands = world.handle(.delivered)
     }
     let expected: [NoticeSettings.Level: [String]] = [
-      .all: ["11", "12", "13", "14", "15", "15g", "16", "16g"],
+      .all: ["11", "12", "13", "14", "15", "15g", "16", "16g", "17"],
       .failures: ["12", "14", "15g"], .groups: ["11", "12", "13", "15g", "16g"], .none: [],
     ]
     #expect(reported == expected[level])

@@ -46,6 +46,22 @@ import Testing
     #expect(warned[0].hasPrefix("\(lines[3]); warning: the server sent a web page"))
   }
 
+  @Test mutating func `An end that changed nothing says so, and one beside a kept file names both`()
+    throws
+  {
+    let result = TransferResult(state: .completed, path: "/d/f (1)", bytes: 5)
+    let ends = [result.notingUnchanged(), result.noting(kept: "f")].flatMap {
+      log.entries(about: TransferEvent(number: nil, id: id, kind: .finished($0)), time: 0)
+    }
+    #expect(
+      ends.map(\.text) == [
+        "\(id): unchanged, 5 B, /d/f (1)",
+        "\(id): completed, 5 B, /d/f (1); kept your f; the new one is f (1)",
+      ])
+    #expect(ends.map(\.isUnchanged) == [true, false] && ends.map(\.kept) == [nil, "f"])
+    #expect(ends.map(\.kind) == [.completed, .completed])
+  }
+
   @Test mutating func `Each start has an end, or a line that says why it stopped`() throws {
     let closed = WaitReason.schedule("outside the schedule until 22:00", until: nil)
     let lines = try lines(
