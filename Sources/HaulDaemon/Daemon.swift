@@ -119,6 +119,13 @@ package struct Daemon: Sendable {
       await TransferMetricsCollector.run(manager, registry, history, logger, writer)
     }
     defer { counting.cancel() }
+    let noting = Task {
+      for await note in manager.notes {
+        let origin = await limits.scheduleOrigin
+        await writer.append([LogEntry(note, by: origin, time: SystemClock().wallSeconds)])
+      }
+    }
+    defer { noting.cancel() }
     let keeping = Task { await history.keep() }
     defer { keeping.cancel() }
     let tidying = Task {

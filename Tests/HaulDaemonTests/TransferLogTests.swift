@@ -76,6 +76,19 @@ import Testing
         })
   }
 
+  @Test func `What happens to the queue is a line of its own, without a transfer`() {
+    let notes: [QueueNote] = [
+      .outage(host: "h\u{1b}:80", transfers: 1, next: .seconds(2)),
+      .answered(host: "h:80", after: .seconds(90)), .schedule(isOpen: true, "open"),
+      .schedule(isOpen: false, "outside the schedule until 22:00"),
+    ]
+    let entries = notes.map { LogEntry($0, by: "haul limits", time: 7) }
+    #expect(entries.map(\.kind) == [.outage, .answered, .opened, .closed])
+    #expect(entries.allSatisfy { $0.id == nil && !$0.isEnd && $0.time == 7 })
+    #expect(!entries[0].text.contains("\u{1b}"))
+    #expect(entries[3].text == "outside the schedule until 22:00 (as haul limits says)")
+  }
+
   @Test mutating func `A long wait is a line, a short one is none`() throws {
     let full = WaitReason.directoryMissing("/mnt", foundDevice: nil)
     let lines = try lines(.waiting(.slot), .waiting(full), .waiting(full))

@@ -206,7 +206,7 @@ extension QueueCoordinator {
     deadlines.set(.schedule, to: queue.outstandingCount > 0 ? scheduleMonitor.nextCheck : nil)
     guard wasOpen != scheduleMonitor.isOpen else { return }
     hasScheduleChanged = true
-    engine.logger.info("\(scheduleMonitor.note)")
+    engine.note(.schedule(isOpen: scheduleMonitor.isOpen, scheduleMonitor.note))
     guard scheduleMonitor.isOpen else { return stopForSchedule(runs.running) }
     // A decision that starts nothing may have noticed the open window.
     if queue.outstandingCount > 0 { deadlines.set(.hosts, to: engine.clock.now) }
