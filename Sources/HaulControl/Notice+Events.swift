@@ -3,7 +3,7 @@ package import HaulCore
 /// Which notices an event makes, and their text.
 extension Notice {
   /// The longest name and text that are shown, in cells of a terminal.
-  private static let (nameCells, textCells) = (100, 300)
+  static let (nameCells, textCells) = (100, 300)
 
   /// The notices of an event: of its end, and of the group that this end completes.
   /// - Parameters:

@@ -15,6 +15,8 @@ package struct Notice: Codable, Hashable, Sendable {
     /// Transfers wait until a person fixes the cause, or have waited for an hour; or such a wait is
     /// over.
     case waiting
+    /// A list of the watch folder was not added.
+    case list
   }
 
   /// What is waited for.
@@ -46,7 +48,7 @@ package struct Notice: Codable, Hashable, Sendable {
 
   /// The same each time this end is reported; no other end has it.
   package var id: String
-  /// The number of the state change in the log.
+  /// The number of the state change in the log; 0 for a list.
   package var number: Int
   package var kind: Kind
   /// A group has `failed` if a member failed, otherwise `cancelled` if one was cancelled.

@@ -5,7 +5,7 @@ package struct NoticeSettings: Hashable, Sendable {
   /// Which ends are reported.
   package enum Level: String, CaseIterable, Sendable {
     case all
-    /// Failed transfers, groups with a failed member, and long waits.
+    /// Failed transfers and lists, groups with a failed member, and long waits.
     case failures
     /// Groups, and transfers without a group that have changed something.
     case groups

@@ -65,8 +65,8 @@ package struct Daemon: Sendable {
   /// socket of the same name, and delivers the remaining notices.
   private func run(_ manager: TransferManager, mask: mode_t) async throws {
     let notifier = try await Notifier(
-      settings.notices, at: location, manager, settings.configuration, environment: environment,
-      logger: logger)
+      settings.notices, at: location, manager, settings.configuration, settings.failedLists,
+      environment: environment, logger: logger)
     let (begins, begin) = AsyncStream.makeStream(of: Void.self)
     let notifying = Task {
       // Its programs have the umask of the process, which is that of the socket until then.

@@ -109,6 +109,16 @@ import Testing
     #expect(reported == expected[level])
   }
 
+  @Test(arguments: NoticeSettings.Level.allCases)
+  func `a list that failed is reported, unless nothing is`(level: NoticeSettings.Level) {
+    var world = OutboxWorld(level)
+    #expect(world.handle(.started) == [.read])
+    let notice = Notice.failed(list: "l", path: "/w/failed/l", reason: "line 1: no", time: 7)
+    #expect(world.handle(.found(notice)) == [level == .none ? .read : .deliver(notice)])
+    #expect((notice.title, notice.text) == ("list l: failed", "line 1: no"))
+    #expect(notice.variables["HAUL_KIND"] == "list" && notice.variables["HAUL_STATE"] == "failed")
+  }
+
   @Test func `what the log has dropped is reported once; a smaller number is of another list`() {
     var world = OutboxWorld()
     let commands = world.read(.reset(QueueSnapshot(number: 500, transfers: [])))

@@ -125,18 +125,19 @@ package struct ServePlan: CommandPlan, Hashable {
       let logger = log.logger
       let location = try ControlLocation(environment: environment)
       let reload = ServeReload(self, context, environment, logger)
+      let failed = FailedLists()
       let watching = Task {
         await reload.watched.run { directory in
           guard let directory else { return }
           let folder = WatchFolder(
             directory: directory, destination: remote.roots.first ?? directory,
-            location: location, context: context, logger: logger)
+            location: location, context: context, failed: failed, logger: logger)
           await folder.run()
         }
       }
       defer { watching.cancel() }
       try await context.serve(
-        location, try settings(context, environment, logger), { try await reload.read() },
+        location, try settings(context, environment, logger, failed), { try await reload.read() },
         environment, logger)
       return .completed
     } catch {
@@ -146,7 +147,8 @@ package struct ServePlan: CommandPlan, Hashable {
 
   /// - Throws: when the given proxy cannot be read.
   func settings(
-    _ context: ProcessContext, _ environment: [String: String], _ logger: Logger
+    _ context: ProcessContext, _ environment: [String: String], _ logger: Logger,
+    _ failed: FailedLists = FailedLists()
   ) throws(TransferError) -> DaemonSettings {
     var options = managerOptions
     _ = context.limits.apply(to: &options)
@@ -155,6 +157,7 @@ package struct ServePlan: CommandPlan, Hashable {
     configuration.refusesPrivateRedirects = !allowsPrivateRedirects
     configuration.keyAccess = S3KeyAccess(context.environment)
     return DaemonSettings(
-      configuration, remote: remote, notices: notices, keptEnds: keptEnds, watched: watched)
+      configuration, remote: remote, notices: notices, keptEnds: keptEnds, watched: watched,
+      failedLists: failed)
   }
 }
