@@ -145,6 +145,16 @@ package struct ServePlan: CommandPlan, Hashable {
     }
   }
 
+  /// What the daemon would run with if it were started now; nobody is asked for a password.
+  static func configured(_ sources: CommandSources) throws(UsageError) -> ServePlan {
+    var sources = sources
+    sources.askPassword = { (_) throws(UsageError) in nil }
+    guard let plan = try Invocation.plan(["serve"], from: sources) as? ServePlan else {
+      throw UsageError("the daemon's options cannot be read")
+    }
+    return plan
+  }
+
   /// - Throws: when the given proxy cannot be read.
   func settings(
     _ context: ProcessContext, _ environment: [String: String], _ logger: Logger,
