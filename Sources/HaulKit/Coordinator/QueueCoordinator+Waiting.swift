@@ -128,6 +128,12 @@ extension QueueCoordinator {
     }
   }
 
+  /// Reads the tokens of those that wait for other credentials now, not after up to 5 s.
+  package func checkCredentials() async {
+    guard !isShutDown, waitMonitor.checks.contains(.credentials) else { return }
+    await due([.waits])
+  }
+
   /// Forgets transfers that a command has released meanwhile.
   private func forgetReleased() {
     for id in Array(waitMonitor.ids) where queue.members[id]?.waiting.map({ $0 == .slot }) ?? true {
