@@ -8,13 +8,16 @@ package struct DaemonSettings: Sendable {
   package var keptEnds: KeptEnds?
   /// The directory whose lists the caller adds: no transfer writes there.
   package var watched: String?
+  /// Which of those lists the caller could not add.
+  package let failedLists: FailedLists
 
   package init(
     _ configuration: TransferManager.Configuration, remote: RemoteAccess, notices: NoticeSettings,
-    keptEnds: KeptEnds?, watched: String?
+    keptEnds: KeptEnds?, watched: String?, failedLists: FailedLists = FailedLists()
   ) {
     (self.configuration, self.remote) = (configuration, remote)
     (self.notices, self.keptEnds, self.watched) = (notices, keptEnds, watched)
+    self.failedLists = failedLists
   }
 }
 

@@ -18,6 +18,8 @@ extension EventDocument.Result {
     case state, background, path, bytes, fetched, reused, cache, duration, checksum, verified
     case coding, warning, reply, metrics, error
     case isAdopted = "is_adopted"
+    case isUnchanged = "is_unchanged"
+    case kept
   }
 
   private enum ReplyKey: String, CodingKey { case location, text }
@@ -40,6 +42,8 @@ extension EventDocument.Result {
     try object.encode(result.warning?.code, forKey: .warning)
     try encodeReply(to: &object)
     try object.encode(result.isAdopted, forKey: .isAdopted)
+    try object.encode(result.isUnchanged, forKey: .isUnchanged)
+    try object.encode(result.kept, forKey: .kept)
     try object.encode(result.metrics.map(Metrics.init), forKey: .metrics)
     try object.encode(result.error.map { Failure($0) }, forKey: .error)
   }
@@ -78,6 +82,8 @@ extension EventDocument.Result {
     ).noting(try object.optional(.reply) as UploadReply?)
     if let use: CacheUse = try object.optional(.cache) { read = read.noting(use) }
     if try object.optional(.isAdopted) == true { read = read.notingAdoption() }
+    if try object.optional(.isUnchanged) == true { read = read.notingUnchanged() }
+    read = read.noting(kept: try object.optional(.kept))
     let warning: String? = try object.optional(.warning)
     let page = read.notingUnexpectedPage()
     result = warning == page.warning?.code ? page : read
@@ -99,6 +105,15 @@ extension TransferResult {
       "unverified",
       "nothing shows that the file is whole and of one version; a checksum would"
     )
+  }
+
+  /// That a file was kept, and where the new one is; nil if none was.
+  package var keptText: String? { Self.text(ofKept: kept, path: path) }
+
+  /// The same, of what is known of a result.
+  package static func text(ofKept kept: String?, path: String?) -> String? {
+    guard let kept, let name = path?.lastPathName else { return nil }
+    return "kept your \(kept); the new one is \(name)"
   }
 
   /// The same, unless it is what `--allow-unverified` accepts.

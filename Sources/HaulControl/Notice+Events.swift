@@ -3,7 +3,7 @@ package import HaulCore
 /// Which notices an event makes, and their text.
 extension Notice {
   /// The longest name and text that are shown, in cells of a terminal.
-  private static let (nameCells, textCells) = (100, 300)
+  static let (nameCells, textCells) = (100, 300)
 
   /// The notices of an event: of its end, and of the group that this end completes.
   /// - Parameters:
@@ -23,21 +23,23 @@ extension Notice {
     let known = name ?? result.path.flatMap(\.lastPathName) ?? event.identifier ?? "\(event.id)"
     self.init(
       id: "\(event.id)-\(number)", number: number, kind: .transfer, name: known, time: time,
-      title: "\(Self.shown(known)): \(result.state.rawValue)",
+      title: "\(Self.shown(known)): \(result.isUnchanged ? "unchanged" : result.state.rawValue)",
       text: Self.text(of: result))
     (state, transfer, group) = (result.state, event.id, event.group ?? event.groupEnd?.name)
     (path, bytes) = (result.path, result.bytes)
     error = result.error.map { .init($0) }
     warning = result.warning?.code
+    isUnchanged = result.state == .completed ? result.isUnchanged : nil
   }
 
-  /// The reason of a failure; otherwise where the file is, after a warning about it.
+  /// The reason of a failure; otherwise where the file is, after what is to be said about it.
   private static func text(of result: TransferResult) -> String {
     let text =
       switch result.state {
       case .failed: result.error?.message ?? "the reason is unknown"
       case .completed, .cancelled:
-        [(result.warning?.text).map { "warning: \($0)" }, result.path].compactMap(\.self)
+        [(result.warning?.text).map { "warning: \($0)" }, result.keptText, result.path]
+          .compactMap(\.self)
           .joined(separator: "; ")
       }
     return shown(text, textCells)

@@ -15,6 +15,8 @@ package struct Notice: Codable, Hashable, Sendable {
     /// Transfers wait until a person fixes the cause, or have waited for an hour; or such a wait is
     /// over.
     case waiting
+    /// A list of the watch folder was not added.
+    case list
   }
 
   /// What is waited for.
@@ -46,7 +48,7 @@ package struct Notice: Codable, Hashable, Sendable {
 
   /// The same each time this end is reported; no other end has it.
   package var id: String
-  /// The number of the state change in the log.
+  /// The number of the state change in the log; 0 for a list.
   package var number: Int
   package var kind: Kind
   /// A group has `failed` if a member failed, otherwise `cancelled` if one was cancelled.
@@ -59,6 +61,8 @@ package struct Notice: Codable, Hashable, Sendable {
   @Nullable package var error: TransferDocument.Failure?
   /// A code, as in a result.
   @Nullable package var warning: String?
+  /// Of a completed transfer, as in its result.
+  @Nullable package var isUnchanged: Bool?
   /// The length of the file.
   @Nullable package var bytes: Int64?
   @Nullable package var counts: Counts?
@@ -70,6 +74,12 @@ package struct Notice: Codable, Hashable, Sendable {
   package var title: String
   /// The path, the reason or the numbers, likewise.
   package var text: String
+
+  enum CodingKeys: String, CodingKey {
+    case id, number, kind, state, transfer, group, name, path, error, warning
+    case isUnchanged = "is_unchanged"
+    case bytes, counts, waiting, time, title, text
+  }
 
   package init(
     id: String, number: Int, kind: Kind, name: String, time: Double, title: String, text: String

@@ -5,9 +5,9 @@ package struct NoticeSettings: Hashable, Sendable {
   /// Which ends are reported.
   package enum Level: String, CaseIterable, Sendable {
     case all
-    /// Failed transfers, groups with a failed member, and long waits.
+    /// Failed transfers and lists, groups with a failed member, and long waits.
     case failures
-    /// Groups, and transfers without a group.
+    /// Groups, and transfers without a group that have changed something.
     case groups
     case none
 
@@ -16,7 +16,8 @@ package struct NoticeSettings: Hashable, Sendable {
       case .none: false
       case .all: true
       case .failures: [.dropped, .waiting].contains(notice.kind) || notice.state == .failed
-      case .groups: notice.kind != .transfer || notice.group == nil
+      case .groups:
+        notice.kind != .transfer || notice.group == nil && notice.isUnchanged != true
       }
     }
   }

@@ -18,11 +18,7 @@ extension TransferDocument {
     (added, ended) = (view.added, view.ended)
     (connections, startsAt, runsToEnd) = (view.connections, view.startsAt, view.runsToEnd)
     (every, nextRun) = (view.request.repetition?.text, view.nextRun(at: wallSeconds))
-    lastRun = view.lastRun.map { last in
-      LastRun(
-        state: last.result.state.rawValue, ended: last.ended, fetched: last.result.fetched,
-        path: last.result.path, error: last.result.error.map { Failure($0) })
-    }
+    lastRun = view.lastRun.map { LastRun($0.result, ended: $0.ended) }
     start = view.startRequest.map { $0.isForced ? "forced" : "first" }
     (path, error) = (row.path, row.error.map { Failure($0) })
     result = view.snapshot.result.map { .init($0, isBackground: true) }

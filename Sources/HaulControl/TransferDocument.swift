@@ -79,13 +79,21 @@ extension TransferDocument {
     /// Where its file is.
     @Nullable package var path: String?
     @Nullable package var error: Failure?
+    /// As in a result.
+    @Nullable package var isUnchanged: Bool?
+    @Nullable package var kept: String?
 
-    package init(state: String, ended: Double?, fetched: Int64, path: String?, error: Failure?) {
-      (self.state, self.fetched, self.path) = (state, fetched, path)
-      (self.ended, self.error) = (ended, error)
+    package init(_ result: TransferResult, ended: Double?) {
+      (state, fetched, path) = (result.state.rawValue, result.fetched, result.path)
+      (self.ended, error) = (ended, result.error.map { Failure($0) })
+      (isUnchanged, kept) = (result.isUnchanged, result.kept)
     }
 
-    enum CodingKeys: String, CodingKey { case state, ended, fetched, path, error }
+    enum CodingKeys: String, CodingKey {
+      case state, ended, fetched, path, error
+      case isUnchanged = "is_unchanged"
+      case kept
+    }
   }
 
   /// How its last run ended, while it waits for the next one; nil otherwise.

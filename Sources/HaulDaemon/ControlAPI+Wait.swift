@@ -31,6 +31,8 @@ extension ControlAPI {
       await group.next()
       group.cancelAll()
     }
+    // A token may have been renewed since it was read: what it releases goes on.
+    await manager.coordinator.checkCredentials()
     let (ids, completed) = awaited.withLockedValue { ($0.ids, $0.completed) }
     let summaries = await manager.summaries(of: .ids(ids))
     let present = Set(summaries.map(\.id))

@@ -65,8 +65,8 @@ package struct Daemon: Sendable {
   /// socket of the same name, and delivers the remaining notices.
   private func run(_ manager: TransferManager, mask: mode_t) async throws {
     let notifier = try await Notifier(
-      settings.notices, at: location, manager, settings.configuration, environment: environment,
-      logger: logger)
+      settings.notices, at: location, manager, settings.configuration, settings.failedLists,
+      environment: environment, logger: logger)
     let (begins, begin) = AsyncStream.makeStream(of: Void.self)
     let notifying = Task {
       // Its programs have the umask of the process, which is that of the socket until then.
@@ -119,6 +119,13 @@ package struct Daemon: Sendable {
       await TransferMetricsCollector.run(manager, registry, history, logger, writer)
     }
     defer { counting.cancel() }
+    let noting = Task {
+      for await note in manager.notes {
+        let origin = await limits.scheduleOrigin
+        await writer.append([LogEntry(note, by: origin, time: SystemClock().wallSeconds)])
+      }
+    }
+    defer { noting.cancel() }
     let keeping = Task { await history.keep() }
     defer { keeping.cancel() }
     let tidying = Task {

@@ -42,6 +42,8 @@ package struct TransferLog: Sendable {
       (end.message, end.warning) = (
         result.error.map { TerminalText.escaped($0.message) }, result.warning?.code
       )
+      if result.state == .completed { end.isUnchanged = result.isUnchanged }
+      end.kept = result.kept
       if let path = result.path { end.name = path.pathParts.name }
       return end
     case .waiting(let reason):
@@ -64,7 +66,8 @@ package struct TransferLog: Sendable {
     let path = result.path.map { ", \($0)" } ?? ""
     return switch result.state {
     case .completed:
-      "completed, \(ByteCount.text(result.bytes))\(path)"
+      (result.isUnchanged ? "unchanged" : "completed") + ", \(ByteCount.text(result.bytes))\(path)"
+        + (result.keptText.map { "; \($0)" } ?? "")
         + (result.warning.map { "; warning: \($0.text)" } ?? "")
     case .failed: "failed, \(result.error.map { "\($0.code): \($0.message)" } ?? "reason unknown")"
     case .cancelled: "cancelled"

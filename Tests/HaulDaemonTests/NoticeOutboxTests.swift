@@ -95,17 +95,28 @@ import Testing
     var commands = world.read(
       Ends.event(11), Ends.event(12, .failed), Ends.event(13, .cancelled),
       Ends.event(14, .failed, group: "g"), Ends.event(15, group: "g", groupEnd: failed),
-      Ends.event(16, group: "h", groupEnd: GroupEnd(name: "h", completed: 1)))
+      Ends.event(16, group: "h", groupEnd: GroupEnd(name: "h", completed: 1)),
+      Ends.other(17, .finished(TransferResult(state: .completed).notingUnchanged())))
     var reported: [String] = []
     while let notice = commands.delivered.first {
       reported.append("\(notice.number)\(notice.kind == .group ? "g" : "")")
       commands = world.handle(.delivered)
     }
     let expected: [NoticeSettings.Level: [String]] = [
-      .all: ["11", "12", "13", "14", "15", "15g", "16", "16g"],
+      .all: ["11", "12", "13", "14", "15", "15g", "16", "16g", "17"],
       .failures: ["12", "14", "15g"], .groups: ["11", "12", "13", "15g", "16g"], .none: [],
     ]
     #expect(reported == expected[level])
+  }
+
+  @Test(arguments: NoticeSettings.Level.allCases)
+  func `a list that failed is reported, unless nothing is`(level: NoticeSettings.Level) {
+    var world = OutboxWorld(level)
+    #expect(world.handle(.started) == [.read])
+    let notice = Notice.failed(list: "l", path: "/w/failed/l", reason: "line 1: no", time: 7)
+    #expect(world.handle(.found(notice)) == [level == .none ? .read : .deliver(notice)])
+    #expect((notice.title, notice.text) == ("list l: failed", "line 1: no"))
+    #expect(notice.variables["HAUL_KIND"] == "list" && notice.variables["HAUL_STATE"] == "failed")
   }
 
   @Test func `what the log has dropped is reported once; a smaller number is of another list`() {

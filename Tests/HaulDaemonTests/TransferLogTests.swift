@@ -46,6 +46,22 @@ import Testing
     #expect(warned[0].hasPrefix("\(lines[3]); warning: the server sent a web page"))
   }
 
+  @Test mutating func `An end that changed nothing says so, and one beside a kept file names both`()
+    throws
+  {
+    let result = TransferResult(state: .completed, path: "/d/f (1)", bytes: 5)
+    let ends = [result.notingUnchanged(), result.noting(kept: "f")].flatMap {
+      log.entries(about: TransferEvent(number: nil, id: id, kind: .finished($0)), time: 0)
+    }
+    #expect(
+      ends.map(\.text) == [
+        "\(id): unchanged, 5 B, /d/f (1)",
+        "\(id): completed, 5 B, /d/f (1); kept your f; the new one is f (1)",
+      ])
+    #expect(ends.map(\.isUnchanged) == [true, false] && ends.map(\.kept) == [nil, "f"])
+    #expect(ends.map(\.kind) == [.completed, .completed])
+  }
+
   @Test mutating func `Each start has an end, or a line that says why it stopped`() throws {
     let closed = WaitReason.schedule("outside the schedule until 22:00", until: nil)
     let lines = try lines(
@@ -58,6 +74,19 @@ import Testing
         == ["outside the schedule until 22:00", "paused", "removed"].map {
           "\(id): stopped: \($0)"
         })
+  }
+
+  @Test func `What happens to the queue is a line of its own, without a transfer`() {
+    let notes: [QueueNote] = [
+      .outage(host: "h\u{1b}:80", transfers: 1, next: .seconds(2)),
+      .answered(host: "h:80", after: .seconds(90)), .schedule(isOpen: true, "open"),
+      .schedule(isOpen: false, "outside the schedule until 22:00"),
+    ]
+    let entries = notes.map { LogEntry($0, by: "haul limits", time: 7) }
+    #expect(entries.map(\.kind) == [.outage, .answered, .opened, .closed])
+    #expect(entries.allSatisfy { $0.id == nil && !$0.isEnd && $0.time == 7 })
+    #expect(!entries[0].text.contains("\u{1b}"))
+    #expect(entries[3].text == "outside the schedule until 22:00 (as haul limits says)")
   }
 
   @Test mutating func `A long wait is a line, a short one is none`() throws {

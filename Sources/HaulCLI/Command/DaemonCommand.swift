@@ -44,11 +44,7 @@ struct DaemonCommand: Command {
 
   /// What is wrong in haul.conf would leave no daemon at all.
   private func checked(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
-    var sources = sources
-    sources.askPassword = { (_) throws(UsageError) in nil }
-    guard let plan = try Invocation.plan(["serve"], from: sources) as? ServePlan else {
-      throw UsageError("the daemon's options cannot be read")
-    }
+    let plan = try ServePlan.configured(sources)
     return ControlPlan(comparesVersions: false) { session in
       let access = try AccessList(file: session.location.access)
       if let refusal = plan.remote.refusal(hasPassword: access.password != nil) { throw refusal }

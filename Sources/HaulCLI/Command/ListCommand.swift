@@ -18,6 +18,9 @@ struct ListCommand: Command {
   @Option(help: ArgumentHelp("Only this group.", valueName: "NAME"), completion: .groups)
   var group: String?
 
+  @Flag(help: "One row for each group: how many are in which state, bytes, and what all wait for.")
+  var groups = false
+
   @Option(
     help: ArgumentHelp("Only this host; without a port, of every port.", valueName: "HOST"))
   var host: String?
@@ -55,8 +58,12 @@ struct ListCommand: Command {
     guard limit == nil || last == nil else {
       throw UsageError("--limit and --last contradict each other")
     }
+    guard !groups || limit == nil && last == nil && sort == nil else {
+      throw UsageError("--groups shows all groups by name: leave out --limit, --last and --sort")
+    }
     return ControlPlan(directory: try directory.path()) {
-      try await names == nil ? showList($0) : showNames($0.client)
+      if groups { return try await showGroups($0) }
+      return try await names == nil ? showList($0) : showNames($0.client)
     }
   }
 
@@ -79,6 +86,16 @@ struct ListCommand: Command {
       await OutputStream.warn("there are more; to list all\(order): haul list --limit 0")
     }
     return status
+  }
+
+  private func showGroups(_ session: ControlSession) async throws -> ExitStatus {
+    let rows = GroupRow.rows(try await fetch(session, atMost: .max))
+    if json { return await OutputStream.show(try rows.map { try JSONLines.line(of: $0) }.joined()) }
+    guard !rows.isEmpty else {
+      return await OutputStream.show(
+        filter.isEmpty ? "no transfer has a group\n" : "\(emptiness)\n")
+    }
+    return await OutputStream.show(session.context.fitted(GroupTable(rows).table))
   }
 
   /// Whether it begins with the newest, if they are not all.

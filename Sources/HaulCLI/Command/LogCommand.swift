@@ -7,7 +7,10 @@ struct LogCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "log",
     abstract: "Shows starts, stops, ends and long waits of the background queue.",
-    discussion: "The daemon keeps the newest, at least 8 MiB of them; it need not run.")
+    discussion: """
+      Also outages of hosts, and windows of the schedule. The daemon keeps the newest, at least \
+      8 MiB of them; it need not run.
+      """)
 
   @Argument(
     help: ArgumentHelp("Only this transfer: its id, or the beginning of one.", valueName: "ID"),

@@ -125,18 +125,19 @@ package struct ServePlan: CommandPlan, Hashable {
       let logger = log.logger
       let location = try ControlLocation(environment: environment)
       let reload = ServeReload(self, context, environment, logger)
+      let failed = FailedLists()
       let watching = Task {
         await reload.watched.run { directory in
           guard let directory else { return }
           let folder = WatchFolder(
             directory: directory, destination: remote.roots.first ?? directory,
-            location: location, context: context, logger: logger)
+            location: location, context: context, failed: failed, logger: logger)
           await folder.run()
         }
       }
       defer { watching.cancel() }
       try await context.serve(
-        location, try settings(context, environment, logger), { try await reload.read() },
+        location, try settings(context, environment, logger, failed), { try await reload.read() },
         environment, logger)
       return .completed
     } catch {
@@ -144,9 +145,20 @@ package struct ServePlan: CommandPlan, Hashable {
     }
   }
 
+  /// What the daemon would run with if it were started now; nobody is asked for a password.
+  static func configured(_ sources: CommandSources) throws(UsageError) -> ServePlan {
+    var sources = sources
+    sources.askPassword = { (_) throws(UsageError) in nil }
+    guard let plan = try Invocation.plan(["serve"], from: sources) as? ServePlan else {
+      throw UsageError("the daemon's options cannot be read")
+    }
+    return plan
+  }
+
   /// - Throws: when the given proxy cannot be read.
   func settings(
-    _ context: ProcessContext, _ environment: [String: String], _ logger: Logger
+    _ context: ProcessContext, _ environment: [String: String], _ logger: Logger,
+    _ failed: FailedLists = FailedLists()
   ) throws(TransferError) -> DaemonSettings {
     var options = managerOptions
     _ = context.limits.apply(to: &options)
@@ -155,6 +167,7 @@ package struct ServePlan: CommandPlan, Hashable {
     configuration.refusesPrivateRedirects = !allowsPrivateRedirects
     configuration.keyAccess = S3KeyAccess(context.environment)
     return DaemonSettings(
-      configuration, remote: remote, notices: notices, keptEnds: keptEnds, watched: watched)
+      configuration, remote: remote, notices: notices, keptEnds: keptEnds, watched: watched,
+      failedLists: failed)
   }
 }

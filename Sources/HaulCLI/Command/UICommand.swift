@@ -40,7 +40,7 @@ struct UICommand: Command {
     guard !remove || action != nil else {
       throw UsageError("--remove is for 'haul ui password'")
     }
-    guard action == nil else { return PasswordChange.plan(isRemoval: remove) }
+    guard action == nil else { return PasswordChange.plan(isRemoval: remove, sources) }
     return ControlPlan { session in
       if let end { return try await endSession(end, session.client) }
       return try await sessions ? listSessions(session) : openPage(session)

@@ -18,7 +18,9 @@ package struct HistoryTable {
         // The address of a failed one tells it from others of its name.
         TerminalText.escaped(entry.path ?? entry.url ?? entry.name ?? ""),
         TerminalText.cut(
-          TerminalText.escaped(entry.message ?? ""), to: Self.longestReason, mark: "…"),
+          TerminalText.escaped(
+            entry.message ?? TransferResult.text(ofKept: entry.kept, path: entry.path) ?? ""),
+          to: Self.longestReason, mark: "…"),
       ]
     }
     table = TextTable(
@@ -28,7 +30,9 @@ package struct HistoryTable {
   }
 
   private static func state(of entry: LogEntry) -> String {
-    let reason = entry.code ?? entry.warning.map(TransferResult.words(ofWarning:))
+    let reason =
+      entry.code ?? entry.warning.map(TransferResult.words(ofWarning:))
+      ?? (entry.isUnchanged == true ? "unchanged" : nil)
     return reason.map { "\(entry.kind.rawValue): \($0)" } ?? entry.kind.rawValue
   }
 

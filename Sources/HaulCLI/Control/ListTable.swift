@@ -49,14 +49,12 @@ extension TransferDocument {
     switch state {
     case _ where waiting != nil:
       "\(state.rawValue): \(waiting?.text ?? "")"
-        + (lastRun?.error.map { "; last run failed: \($0.code.rawValue)" } ?? "")
+        + (lastRun?.shortText.map { "; last run \($0)" } ?? "")
     case .running: ["running", runningText].compactMap(\.self).joined(separator: ": ")
     case .completed where kind == .upload:
       result?.result.wasThere == true ? "completed: already there" : "completed: uploaded"
     case .completed:
-      (result?.result.warning).map {
-        "completed: \(TransferResult.words(ofWarning: $0.code))"
-      } ?? "completed"
+      result?.result.shortText.map { "completed: \($0)" } ?? "completed"
     case .failed: error.map { "failed: \($0.code.rawValue)" } ?? "failed"
     default: stateText
     }
@@ -76,5 +74,20 @@ extension TransferDocument {
   var percent: Int? {
     if state == .completed { return 100 }
     return TransferProgress(bytes: bytes, total: total).percent ?? fraction.map { Int($0 * 100) }
+  }
+}
+
+extension TransferDocument.LastRun {
+  /// How it differs from one that has fetched a file; nil if it does not.
+  fileprivate var shortText: String? {
+    if let error { return "failed: \(error.code.rawValue)" }
+    return isUnchanged == true ? "unchanged" : TransferResult.text(ofKept: kept, path: path)
+  }
+}
+
+extension TransferResult {
+  /// What a row says of a completed one, beside that; nil for nothing.
+  fileprivate var shortText: String? {
+    warning.map { Self.words(ofWarning: $0.code) } ?? (isUnchanged ? "unchanged" : keptText)
   }
 }

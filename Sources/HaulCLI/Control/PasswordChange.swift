@@ -5,15 +5,21 @@ import HaulLibC
 
 /// Sets the password of the login page. The daemon need not run; one that runs uses it at once.
 enum PasswordChange {
-  static func plan(isRemoval: Bool) -> any CommandPlan {
-    ControlPlan { session in
+  static func plan(isRemoval: Bool, _ sources: CommandSources) -> any CommandPlan {
+    // A wrong haul.conf does not keep anybody from removing a password.
+    let next = isRemoval ? try? ServePlan.configured(sources) : nil
+    return ControlPlan { session in
       let location = session.location
       try location.prepareDirectory()
       let access = try AccessList(file: location.access)
       guard !isRemoval else {
         try access.setPassword(nil)
-        return await OutputStream.show(
+        let status = await OutputStream.show(
           "the password was removed, and the sessions that began with it have ended\n")
+        if let refusal = next?.remote.refusal(hasPassword: false) {
+          await OutputStream.warn("the daemon will not start again: \(refusal.message)")
+        }
+        return status
       }
       let password = try newPassword()
       let isNew = access.password == nil

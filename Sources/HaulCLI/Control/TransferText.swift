@@ -212,13 +212,16 @@ extension TransferDocument.Failure {
 }
 
 extension TransferDocument.LastRun {
-  /// `2026-11-30 03:00, completed: 12 MiB`, `…, not changed`, `…, failed: the server answered 503`.
+  /// `2026-11-30 03:00, completed: 12 MiB`, `…, unchanged`, `…, failed: the server answered 503`.
   var text: String {
     let what =
       if let error {
         "failed: \(error.message)"
       } else {
-        fetched > 0 ? "completed: \(Units.bytes(fetched))" : "not changed"
+        isUnchanged == true
+          ? "unchanged"
+          : ["completed: \(Units.bytes(fetched))", TransferResult.text(ofKept: kept, path: path)]
+            .compactMap(\.self).joined(separator: "; ")
       }
     return (ended.map { "\(LocalTime.text($0)), " } ?? "") + what
   }

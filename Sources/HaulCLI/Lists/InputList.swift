@@ -94,7 +94,7 @@ package struct InputList: Hashable, Sendable {
     case "checksum": entries[last].checksums.append(option)
     case "header": entries[last].headers.append(option)
     case "priority", "id":
-      throw line.parseError("\(key) is not yet supported")
+      throw line.parseError("\(key) is not yet supported; the keys are \(Self.keyList)")
     // Its query may have the first `=`, and it may be a secret.
     case _ where key.hasBytes("://"):
       throw line.parseError(
@@ -104,14 +104,26 @@ package struct InputList: Hashable, Sendable {
       throw line.parseError("unknown key \(key); a digest is written checksum=\(key)=HEX")
     case _ where key.hasBytes(":") || key.hasBytes(" "):
       throw line.parseError(
-        "that is no key; the keys are \(Self.keys)")
+        "that is no key; the keys are \(Self.keyList)")
     default:
-      throw line.parseError(
-        "unknown key \(key); the keys are \(Self.keys)")
+      let nearest = Self.nearestKey(to: key).map { " did you mean \($0)?" } ?? ""
+      throw line.parseError("unknown key \(key);\(nearest) the keys are \(Self.keyList)")
     }
   }
 
-  private static let keys =
-    "out, dir, checksum, header, limit-rate, max-per-host, user, bearer-file, cookie-file and "
-    + "group"
+  private static let keys = [
+    "out", "dir", "checksum", "header", "limit-rate", "max-per-host", "user", "bearer-file",
+    "cookie-file", "list-server", "group",
+  ]
+
+  private static var keyList: String {
+    keys.dropLast().joined(separator: ", ") + " and \(keys[keys.count - 1])"
+  }
+
+  /// The key with almost this name.
+  private static func nearestKey(to name: String) -> String? {
+    let distances = keys.map { (key: $0, count: EditDistance.distance(name, $0)) }
+    let near = distances.filter { $0.count <= min(2, (name.count + 1) / 3) }
+    return near.min { $0.count < $1.count }?.key
+  }
 }

@@ -17,6 +17,7 @@ struct WatchFolder: Sendable {
   let destination: String
   let location: ControlLocation
   let context: ProcessContext
+  let failed: FailedLists
   let logger: Logger
 
   /// Why a list is not added.
@@ -113,7 +114,11 @@ struct WatchFolder: Sendable {
       // The list may have been removed since it was found.
       guard self.version(of: name) != nil else { return .handled }
       let reason = Self.reason(error)
-      move(name, to: "failed", reason: reason)
+      let path = move(name, to: "failed", reason: reason)
+      failed.report(
+        .failed(
+          list: name, path: path ?? "\(directory)/\(name)", reason: reason,
+          time: context.clock.wallSeconds))
       logger.error("watch: \(shown): \(TerminalText.escaped(reason))")
       return .handled
     }
@@ -182,7 +187,9 @@ struct WatchFolder: Sendable {
   }
 
   /// Moves it, under a new name if there is one of its name, and writes why it was not added.
-  private func move(_ name: String, to place: String, reason: String?) {
+  /// - Returns: its path; nil if it stays there.
+  @discardableResult
+  private func move(_ name: String, to place: String, reason: String?) -> String? {
     let parent = "\(directory)/\(place)"
     mkdir(parent, 0o700)
     var (path, number, status) = ("\(parent)/\(name)", 1, stat())
@@ -193,13 +200,14 @@ struct WatchFolder: Sendable {
     guard rename("\(directory)/\(name)", path) == 0 else {
       logger.error(
         "watch: \(TerminalText.escaped(name)) stays there: \(SystemError.text(errno))")
-      return
+      return nil
     }
-    guard let reason else { return }
+    guard let reason else { return path }
     do throws(TransferError) {
       try StateFile(path: "\(path).reason").write("\(TerminalText.escaped(reason))\n".utf8)
     } catch {
       logger.error("watch: \(error.message)")
     }
+    return path
   }
 }

@@ -195,6 +195,8 @@ public struct TransferResult: Sendable, Hashable {
     var isUnexpectedPage: Bool?
     var reply: UploadReply?
     var isAdopted: Bool?
+    var isUnchanged: Bool?
+    var kept: String?
     var sender: ResourceURL?
   }
 
@@ -237,6 +239,12 @@ public struct TransferResult: Sendable, Hashable {
   /// Whether another run of the same upload has published the file, perhaps on another machine, and
   /// this one has replaced nothing.
   public var isAdopted: Bool { box.parts.isAdopted ?? false }
+  /// Whether the run has found a file there that it accepts as the requested one, and has changed
+  /// nothing.
+  package var isUnchanged: Bool { box.parts.isUnchanged ?? false }
+  /// The name that was asked for, if a file has it that is no unchanged download: the new file is
+  /// beside it, with a number. Nil otherwise.
+  package var kept: String? { box.parts.kept }
   /// The address that sent its bytes, if redirects have left the origin of the given one; nil for
   /// the given server. It is not stored.
   package var sender: ResourceURL? { box.parts.sender }
@@ -277,6 +285,14 @@ public struct TransferResult: Sendable, Hashable {
 
   /// The same result of an upload that another run has published.
   package func notingAdoption() -> TransferResult { changing { $0.isAdopted = true } }
+
+  /// The same result of a run that has changed nothing.
+  package func notingUnchanged() -> TransferResult { changing { $0.isUnchanged = true } }
+
+  /// The same result of a file beside one of this name, which was kept; nil for none.
+  package func noting(kept: String?) -> TransferResult {
+    kept == nil ? self : changing { $0.kept = kept }
+  }
 
   /// The same result of bytes that came from another origin.
   package func noting(sender: ResourceURL) -> TransferResult { changing { $0.sender = sender } }

@@ -10,6 +10,8 @@ struct HostOutage: Sendable {
   var trialTransfer: TransferID?
   /// Whether its transfers try without waiting for each other.
   var allowsAllTransfers = false
+  /// Whether its begin was noted.
+  var isNoted = false
 
   /// Whether another transfer may start to try.
   var allowsTrial: Bool { allowsAllTransfers || (until == nil && trialTransfer == nil) }

@@ -13,6 +13,11 @@ extension Scheduler {
     outage.until = nextTrial
     outage.trialTransfer = nil
     outage.allowsAllTransfers = nextTrial == nil
+    if let nextTrial, !outage.isNoted {
+      outage.isNoted = true
+      let state = hosts.states[host]
+      notes.append(.outage(host: state.name, transfers: state.members, next: nextTrial - now))
+    }
     hosts.states[host].outage = outage
     setHostAttempts(of: number, to: members.hostAttempts(of: number) + 1)
     refresh(host)
@@ -20,17 +25,27 @@ extension Scheduler {
 
   /// Notes that a transfer got an answer from its host: all may continue. O(1) except after an
   /// outage.
+  /// - Parameter now: nil notes nothing about the outage.
   /// - Returns: whether there was an outage, so that others may start now.
-  package mutating func hostAnswered(for id: TransferID) -> Bool {
+  package mutating func hostAnswered(for id: TransferID, at now: Instant? = nil) -> Bool {
     guard let member = members.member(id), member.host != HostTable.local else { return false }
     hosts.states[member.host].hasAnswered = true
-    guard hosts.states[member.host].outage != nil else { return false }
+    guard let outage = hosts.states[member.host].outage else { return false }
+    if outage.isNoted, let now {
+      notes.append(.answered(host: hosts.states[member.host].name, after: now - outage.since))
+    }
     hosts.states[member.host].outage = nil
     for number in members.membersWithHostAttempts where members[number].host == member.host {
       setHostAttempts(of: number, to: 0)
     }
     refresh(member.host)
     return true
+  }
+
+  /// What has happened to hosts since the last call.
+  package mutating func takeNotes() -> [QueueNote] {
+    defer { notes = [] }
+    return notes
   }
 
   /// The health of the host of a transfer that got no answer.

@@ -22,6 +22,8 @@ package struct Scheduler: Sendable {
   var reservedConnections = 0
   var members = ScheduledTransferTable()
   var hosts = HostTable()
+  /// What has happened to hosts, until it is taken.
+  var notes: [QueueNote] = []
   /// For each level, the hosts whose first member may start, ordered by its key.
   var ready = [IndexedPriorityQueue<QueueKey>](
     repeating: IndexedPriorityQueue(), count: PriorityLevel.allCases.count)

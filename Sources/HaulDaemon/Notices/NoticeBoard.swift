@@ -22,8 +22,8 @@ package struct NoticeList: Codable, Hashable, Sendable {
   package mutating func add(_ new: [Notice], through number: Int) {
     notices += new
     notices.removeFirst(max(0, notices.count - Self.limit))
-    // A wait has no number of its own.
-    unseen += new.count { $0.number > seen || $0.kind == .waiting }
+    // A wait has no number of its own, and a list has none.
+    unseen += new.count { $0.number > seen || [.waiting, .list].contains($0.kind) }
     known = number
   }
 
@@ -100,6 +100,14 @@ actor NoticeBoard {
         (saved, isSaved) = (clock.now, true)
       }
       guard !some.isEmpty else { return }
+    }
+  }
+
+  /// Adds lists that failed, until the task is cancelled.
+  func run(_ lists: FailedLists, _ logger: Logger) async {
+    for await notice in lists.notices() {
+      list.add([notice], through: list.known)
+      await save(logger)
     }
   }
 

@@ -30,28 +30,48 @@ struct NoticeChannel: Sendable {
 
   private static let batch = 256
 
-  /// Runs until the manager has shut down, or the task is cancelled.
-  func run(from start: Int) async {
-    var outbox = NoticeOutbox(rules, cursor: start)
-    var generator = SystemRandomNumberGenerator()
-    let events = manager.events(after: start)
+  /// Runs until the manager has shut down, or the task is cancelled. Lists that failed are
+  /// delivered beside the ends of transfers.
+  func run(from start: Int, _ lists: FailedLists) async {
+    let failed = lists.notices()
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask {
+        await run(NoticeOutbox(rules, cursor: 0), storesCursor: false) {
+          for await notice in failed { return .found(notice) }
+          return .ended
+        }
+      }
+      let events = manager.events(after: start)
+      await run(NoticeOutbox(rules, cursor: start), storesCursor: true) { await read(events) }
+      group.cancelAll()
+    }
+  }
+
+  private func run(
+    _ outbox: NoticeOutbox, storesCursor: Bool, _ read: () async -> NoticeOutbox.Input
+  ) async {
+    var (outbox, generator) = (outbox, SystemRandomNumberGenerator())
     var commands = outbox.handle(.started, at: clock.now, using: &generator)
     while !commands.isEmpty {
-      guard let input = await perform(commands.removeFirst(), events) else { continue }
+      let command = commands.removeFirst()
+      if case .store = command, !storesCursor { continue }
+      guard let input = await perform(command, read) else { continue }
       commands += outbox.handle(input, at: clock.now, using: &generator)
     }
   }
 
+  private func read(_ events: QueueEvents) async -> NoticeOutbox.Input {
+    let some = await events.next(atMost: Self.batch)
+    guard !some.isEmpty else { return .ended }
+    return .read(some, names: await manager.names(of: some), time: SystemClock().wallSeconds)
+  }
+
   /// The input that follows from a command, if any.
   private func perform(
-    _ command: NoticeOutbox.Command, _ events: QueueEvents
+    _ command: NoticeOutbox.Command, _ read: () async -> NoticeOutbox.Input
   ) async -> NoticeOutbox.Input? {
     switch command {
-    case .read:
-      let some = await events.next(atMost: Self.batch)
-      guard !some.isEmpty else { return .ended }
-      return .read(
-        some, names: await manager.names(of: some), time: SystemClock().wallSeconds)
+    case .read: return await read()
     case .deliver(let notice):
       do throws(NoticeOutbox.Failure) {
         try await sender.send(notice)

@@ -38,6 +38,8 @@ package struct NoticeOutbox: Sendable {
     case started
     /// What was read, the names of the transfers that ended, and the seconds since 1970.
     case read([QueueEvent], names: [TransferID: String], time: Double)
+    /// One that no event makes.
+    case found(Notice)
     case delivered
     case failed(Failure)
     case waited
@@ -87,6 +89,9 @@ package struct NoticeOutbox: Sendable {
     switch input {
     case .started: return [.read]
     case .read(let events, let names, let time): return take(events, names, time)
+    case .found(let notice):
+      if rules.level.includes(notice) { pending.append(notice) }
+      return next()
     case .delivered:
       let recovered = attempts.map { "works again after \($0.count) failed attempts" }
       return (recovered.map { [.log($0)] } ?? []) + advance(at: now)

@@ -80,12 +80,14 @@ extension Notice {
 
   /// For the configured command. A variable cannot have a NUL.
   package var variables: [String: String] {
-    [
+    let unchanged = isUnchanged.map { $0 ? "true" : "false" } ?? ""
+    return [
       "HAUL_ID": id, "HAUL_NUMBER": "\(number)", "HAUL_KIND": kind.rawValue,
       "HAUL_STATE": state?.rawValue ?? "", "HAUL_TRANSFER": transfer.map { "\($0)" } ?? "",
       "HAUL_GROUP": group ?? "", "HAUL_NAME": name, "HAUL_PATH": path ?? "",
       "HAUL_BYTES": bytes.map { "\($0)" } ?? "", "HAUL_ERROR": error?.code.rawValue ?? "",
       "HAUL_ERROR_MESSAGE": error?.message ?? "", "HAUL_WARNING": warning ?? "",
+      "HAUL_UNCHANGED": unchanged,
       "HAUL_TITLE": title, "HAUL_TEXT": text,
     ].mapValues { value in
       let bytes = value.utf8.lazy.filter { $0 != 0 }.prefix(Self.longestVariable + 1)

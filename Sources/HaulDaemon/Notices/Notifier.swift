@@ -18,6 +18,7 @@ struct Notifier: Sendable {
   private let location: ControlLocation
   private let environment: [String: String]
   private let manager: TransferManager
+  private let lists: FailedLists
   private let transport: HTTPTransport
   private let files: NIOThreadPool
   private let logger: Logger
@@ -26,8 +27,10 @@ struct Notifier: Sendable {
   /// - Throws: `io`, `disk-full`, `permission-denied`; `tls` as for a manager.
   init(
     _ settings: NoticeSettings, at location: ControlLocation, _ manager: TransferManager,
-    _ configuration: TransferManager.Configuration, environment: [String: String], logger: Logger
+    _ configuration: TransferManager.Configuration, _ lists: FailedLists,
+    environment: [String: String], logger: Logger
   ) async throws(TransferError) {
+    self.lists = lists
     (self.manager, self.logger, self.settings) = (manager, logger, NewestSetting(settings))
     (self.location, self.environment) = (location, environment)
     transport = try HTTPTransport(HTTPTransport.Settings(configuration))
@@ -50,6 +53,7 @@ struct Notifier: Sendable {
   func run() async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await board.run(manager, logger) }
+      group.addTask { await board.run(lists, logger) }
       group.addTask { await settings.run { await deliver($0) } }
     }
   }
@@ -70,7 +74,7 @@ struct Notifier: Sendable {
     if !names.isEmpty { logger.info("notices go to: \(names)") }
     await withTaskGroup(of: Void.self) { group in
       for (channel, start) in channels {
-        group.addTask { await channel.run(from: start) }
+        group.addTask { await channel.run(from: start, lists) }
       }
     }
     for (channel, _) in channels { await channel.sender.close() }

@@ -11,6 +11,10 @@ actor CurrentLimits {
   private var options: LimitsDocument
   /// What was changed.
   private var changed = LimitsDocument()
+  /// Whose word the schedule is.
+  private(set) var scheduleOrigin = CurrentLimits.optionsOrigin
+
+  private static let optionsOrigin = "haul.conf or haul serve"
 
   init(
     _ manager: TransferManager, _ configuration: TransferManager.Configuration, _ file: StateFile
@@ -35,8 +39,7 @@ actor CurrentLimits {
       try file.write(try StrictJSON.encode(changed))
     } catch {
       changed = before
-      try await set(document)
-      changed = before
+      try await use(document, isChange: before.schedule != nil)
       throw error
     }
   }
@@ -45,14 +48,14 @@ actor CurrentLimits {
   /// - Throws: `io`.
   func reset() async throws {
     try file.remove()
-    try await set(options)
+    try await use(options, isChange: false)
     changed = LimitsDocument()
   }
 
   /// The options of the daemon are others now. What was changed stays above them.
   /// - Throws: `Problem`, and nothing has changed then.
   func setOptions(_ new: LimitsDocument) async throws {
-    try await use(new.changed(by: changed))
+    try await use(new.changed(by: changed), isChange: changed.schedule != nil)
     options = new
   }
 
@@ -68,14 +71,17 @@ actor CurrentLimits {
   }
 
   private func set(_ change: LimitsDocument) async throws {
-    try await use(change)
+    try await use(change, isChange: true)
     changed = changed.changed(by: change)
   }
 
-  private func use(_ change: LimitsDocument) async throws {
+  /// - Parameter isChange: whether the schedule is not that of the options.
+  private func use(_ change: LimitsDocument, isChange: Bool) async throws {
     try change.check()
     if let windows = change.schedule {
       let windows = try windows.map { (window) throws(Problem) in try window.window() }
+      // Before the schedule counts: the log says whose word it is.
+      scheduleOrigin = isChange ? "haul limits" : Self.optionsOrigin
       try await manager.setSchedule(windows.isEmpty ? nil : Schedule(windows))
     }
     await manager.setLimits(

@@ -128,6 +128,12 @@ extension QueueCoordinator {
     }
   }
 
+  /// Reads the tokens of those that wait for other credentials now, not after up to 5 s.
+  package func checkCredentials() async {
+    guard !isShutDown, waitMonitor.checks.contains(.credentials) else { return }
+    await due([.waits])
+  }
+
   /// Forgets transfers that a command has released meanwhile.
   private func forgetReleased() {
     for id in Array(waitMonitor.ids) where queue.members[id]?.waiting.map({ $0 == .slot }) ?? true {
@@ -207,7 +213,9 @@ extension QueueCoordinator {
     // No timer is needed when nothing runs or waits for a slot: the next `add` checks the schedule.
     deadlines.set(.schedule, to: queue.outstandingCount > 0 ? scheduleMonitor.nextCheck : nil)
     let changes = wasOpen != scheduleMonitor.isOpen
-    if changes || rate != lastRate { engine.logger.info("\(scheduleMonitor.note)") }
+    if changes || rate != lastRate {
+      engine.note(.schedule(isOpen: scheduleMonitor.isOpen, scheduleMonitor.note))
+    }
     guard changes else { return }
     hasScheduleChanged = true
     guard scheduleMonitor.isOpen else { return stopForSchedule(runs.running) }

@@ -20,7 +20,8 @@ extension DownloadRun {
           TransferResult(
             state: .completed, path: path, bytes: size, reused: size,
             duration: engine.clock.now - started, checksums: checksums,
-            verified: checksums.isEmpty ? nil : .checksum))
+            verified: checksums.isEmpty ? nil : .checksum
+          ).notingUnchanged())
       case .claimed(let claim): return await take(claim, isNamedByServer: name != nil)
       }
     } catch {
@@ -39,6 +40,7 @@ extension DownloadRun {
     if claim.number > 0 || isNamedByServer {
       emit(.target(claim.path, reason: await reasonForNumber(by: claim)))
     }
+    kept = await keptName(by: claim)
     if let reason = await refusal(of: claim) {
       end = .suspended(reason)
       return .init()
@@ -122,6 +124,18 @@ extension DownloadRun {
     // That of a download of this manager is the other one of two with the same name.
     guard former.part != .absent, engine.targets.reservedURL(of: key) == nil else { return nil }
     return "another address has an unfinished download of the name \(claim.wanted.text)"
+  }
+
+  /// The name that was asked for, if a file has it that is no unchanged download; otherwise nil.
+  private func keptName(by claim: TargetClaim) async -> String? {
+    guard claim.number > 0, request.ifExists == .update else { return nil }
+    let (wanted, user) = (claim.wanted.text, engine.disk.effectiveUser)
+    // If the file cannot be checked, nothing is said of it.
+    let isKept = try? await engine.io.run { () throws(TransferError) in
+      try TargetCheck.state(of: wanted, in: claim.directory) != .absent
+        && FileRecord.read(wanted, in: claim.directory, user: user) == nil
+    }
+    return isKept == true ? wanted : nil
   }
 
   /// Finds the name and the part file. Most files are new, so the directory is first checked on the

@@ -137,11 +137,13 @@ extension DownloadRun {
     switch machineEnd {
     case .completed(let verified):
       let bytes = plan.update { $0.plan.receivedCount }
-      end = .finished(result(.completed, path: path, bytes: bytes, verified: verified))
+      let whole = result(.completed, path: path, bytes: bytes, verified: verified)
+      end = .finished(whole.noting(kept: kept))
     case .alreadyExists(let file):
       reused = file.size
       await target?.release()
-      end = .finished(result(.completed, path: file.path, bytes: reused, verified: .length))
+      let found = result(.completed, path: file.path, bytes: reused, verified: .length)
+      end = .finished(found.notingUnchanged())
     case .paused where isCancelled:
       if mayDiscard { await target?.discard() } else { await target?.release() }
       end = .finished(result(.cancelled))

@@ -8,11 +8,14 @@ extension DownloadRun {
 
   /// Notes an answer, and informs the machine whether other transfers of the host are served.
   mutating func noteAnswer() async {
+    let clock = engine.clock
     let (isOutageOver, servesOthers) = engine.scheduler.update {
-      ($0.hostAnswered(for: id), $0.hostServesOthers(than: id))
+      ($0.hostAnswered(for: id, at: clock.now), $0.hostServesOthers(than: id))
     }
     surroundings.hostServesOthers = servesOthers
-    if isOutageOver { await context.report(.slotsChanged) }
+    guard isOutageOver else { return }
+    engine.noteHosts()
+    await context.report(.slotsChanged)
   }
 
   /// Informs the machine of the host's state before an event after which it may send another
@@ -32,6 +35,7 @@ extension DownloadRun {
   func hostFailed(nextTrial delay: Duration?) async {
     let now = engine.clock.now
     engine.scheduler.update { $0.hostFailed(for: id, at: now, nextTrial: delay.map { now + $0 }) }
+    engine.noteHosts()
     await context.report(.slotsChanged)
   }
 

@@ -14,6 +14,8 @@ struct DownloadRun: ~Copyable {
   /// Where the bytes go, once the name is known.
   var target: (any DownloadTarget)?
   var claim: TargetClaim?
+  /// The name of a file that is kept, because it is no unchanged download.
+  var kept: String?
   /// Where the bytes are.
   var location: FileLocation?
   /// Open requests and answers, by segment.

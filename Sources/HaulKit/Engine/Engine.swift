@@ -69,6 +69,9 @@ package final class Engine: Sendable {
   let targets = TargetReservations()
   let random: SharedRandom
   let logger: Logger
+  /// What happens to the queue; the newest are kept until they are read.
+  let notes: AsyncStream<QueueNote>
+  private let noteContinuation: AsyncStream<QueueNote>.Continuation
 
   package init(
     transport: any Transport, disk: any Disk, io: BlockingIO, clock: any TransferClock,
@@ -111,6 +114,8 @@ package final class Engine: Sendable {
     scheduler = LockedScheduler(configuration)
     random = SharedRandom(seed: seed)
     logger = configuration.logger
+    (notes, noteContinuation) = AsyncStream.makeStream(
+      of: QueueNote.self, bufferingPolicy: .bufferingNewest(64))
     let asker = S3KeyAsker(
       transport: transport, programs: programs, io: io, clock: clock,
       access: configuration.keyAccess)
@@ -150,6 +155,16 @@ package final class Engine: Sendable {
     let mayShare = origin.scheme == "https" && sharesConnections(to: origin)
     let hash = mayShare ? origin.hashValue : id.hashValue
     return executors[Int(UInt(bitPattern: hash) % UInt(executors.count))]
+  }
+
+  func note(_ note: QueueNote) {
+    logger.info("\(TerminalText.escaped(note.text))")
+    noteContinuation.yield(note)
+  }
+
+  /// Notes which hosts have stopped or begun to answer.
+  func noteHosts() {
+    for note in scheduler.update({ $0.takeNotes() }) { self.note(note) }
   }
 
   func log(_ error: TransferError) {

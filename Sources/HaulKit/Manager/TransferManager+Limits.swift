@@ -12,6 +12,9 @@ extension TransferManager {
   /// Whether nothing new starts, because of `suspend` or `Configuration.isSuspended`.
   public var isSuspended: Bool { coordinator.engine.scheduler.update { $0.isSuspended } }
 
+  /// What happens to the queue and belongs to no transfer, for one reader.
+  package var notes: AsyncStream<QueueNote> { coordinator.engine.notes }
+
   /// Its configuration, with the present limits, schedule and suspension.
   public var configuration: Configuration {
     let engine = coordinator.engine

@@ -53,6 +53,7 @@ struct UploadOutcome {
     let bytes = present.length ?? length ?? 0
     return TransferResult(
       state: .completed, bytes: bytes, fetched: sent, reused: bytes, duration: now - started,
-      checksums: present.checksums, verified: present.proof)
+      checksums: present.checksums, verified: present.proof
+    ).notingUnchanged()
   }
 }

@@ -50,7 +50,9 @@ extension UploadRun {
     let id = id
     switch event {
     case .answered:
-      if engine.scheduler.update({ $0.hostAnswered(for: id) }) {
+      let now = engine.clock.now
+      if engine.scheduler.update({ $0.hostAnswered(for: id, at: now) }) {
+        engine.noteHosts()
         await context.report(.slotsChanged)
       }
       return nil
@@ -76,6 +78,7 @@ extension UploadRun {
     // Without a key, it was not asked.
     if error.status == nil, error != sourceError, error.code != .unauthorized {
       engine.scheduler.update { $0.hostFailed(for: id, at: now, nextTrial: due) }
+      engine.noteHosts()
     }
     input.remote?.releaseMost()
     helpers.append { [inbox] in

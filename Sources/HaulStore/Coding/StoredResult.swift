@@ -18,6 +18,8 @@ struct StoredResult: Codable, Hashable {
   var retries: Int?
   var isUnexpectedPage: Bool?
   var isAdopted: Bool?
+  var isUnchanged: Bool?
+  var kept: String?
   /// In the event of the end that completes a group.
   var group: GroupEnd?
 
@@ -37,6 +39,8 @@ struct StoredResult: Codable, Hashable {
     retries = result.metrics.flatMap { nilIfEqual($0.retries, to: 0) }
     isUnexpectedPage = nilIfEqual(result.isUnexpectedPage, to: false)
     isAdopted = nilIfEqual(result.isAdopted, to: false)
+    isUnchanged = nilIfEqual(result.isUnchanged, to: false)
+    kept = result.kept
   }
 
   /// - Throws: `io` for a value that this version does not know.
@@ -55,6 +59,8 @@ struct StoredResult: Codable, Hashable {
           timeToFirstResponse: firstAnswer?.duration, requests: requests, retries: retries ?? 0)
       })
     if isAdopted == true { result = result.notingAdoption() }
+    if isUnchanged == true { result = result.notingUnchanged() }
+    result = result.noting(kept: kept)
     return isUnexpectedPage == true ? result.notingUnexpectedPage() : result
   }
 }

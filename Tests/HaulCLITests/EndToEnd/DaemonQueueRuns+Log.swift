@@ -32,6 +32,18 @@ extension DaemonQueueRuns {
     }
   }
 
+  @Test func `log has a line at once if a host does not answer`() async throws {
+    try await DaemonFixture.with { (fixture) async throws in
+      // Nothing listens there.
+      let added = try await fixture.haul("add", "http://127.0.0.1:1/a")
+      #expect(added.status == 0, "\(added.errors)")
+      try await until {
+        try await fixture.haul("log").output.contains("127.0.0.1:1 does not answer: 1 transfer")
+      }
+      #expect(try await fixture.haul("log", "--json").output.contains(#""kind":"outage""#))
+    }
+  }
+
   @Test func `a directory that is not there is no empty log`() async throws {
     try await DaemonFixture.with { (fixture) async throws in
       let missing = fixture.work.path("missing")

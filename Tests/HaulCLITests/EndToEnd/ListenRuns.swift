@@ -202,6 +202,18 @@ struct ListenRuns {
     }
   }
 
+  @Test func `removing the password says that the next start will fail`() async throws {
+    try await DaemonFixture.with { (fixture) async throws in
+      let words = "the daemon will not start again"
+      let harmless = try await fixture.haul("ui", "password", "--remove")
+      #expect(harmless.status == 0 && !harmless.errors.contains(words), "\(harmless.errors)")
+      try fixture.write("listen = 0.0.0.0:0\ntls-self-signed\n", to: ".config/haul/haul.conf")
+      let removed = try await fixture.haul("ui", "password", "--remove")
+      #expect(removed.status == 0 && removed.errors.contains(words), "\(removed.errors)")
+      #expect(removed.errors.contains("--listen 0.0.0.0:0: other machines"), "\(removed.errors)")
+    }
+  }
+
   @Test func `ui over SSH says how to reach the page`() async throws {
     let ssh = ["SSH_CONNECTION": "192.0.2.1 5000 198.51.100.7 22", "USER": "me"]
     let page = "http://127.0.0.1:4711/#code=x"

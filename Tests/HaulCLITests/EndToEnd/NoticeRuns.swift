@@ -8,6 +8,28 @@ import Testing
 /// The real daemon tells when transfers and groups end.
 @Suite(.timeLimit(.minutes(5)))
 struct NoticeRuns {
+  @Test func `a list that fails in the watch folder is reported, with its name and the reason`()
+    async throws
+  {
+    try await NoticeFixture.with { (notices) async throws in
+      let folder = notices.work.path("lists")
+      try FileManager.default.createDirectory(
+        atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+      let serving = try await notices.serve(
+        "--watch", folder, "--root", notices.work.path("target"))
+      try notices.write("https://h/1\n  priority=high\n", at: "\(folder)/l", permissions: 0o600)
+      let posts = await notices.receiver.messages(until: "list l: failed")
+      let notice = try JSONDecoder().decode(
+        Notice.self, from: Data(try #require(posts.last).body.utf8))
+      #expect(notice.kind == .list && notice.text.contains("line 2: priority"), "\(notice)")
+      #expect(notice.path == "\(folder)/failed/l")
+      let calls = try await notices.lines(of: notices.commandLog, until: "list-")
+      #expect(calls.last?[2] == "failed" && calls.last?[4] == "\(folder)/failed/l")
+      serving.send(SIGTERM)
+      #expect(await serving.end().status == 0)
+    }
+  }
+
   @Test
   func `E5: each end is reported once to each subscriber, with one id; the ends differ`()
     async throws

@@ -142,6 +142,12 @@ struct ReloadRuns {
       #expect(try await fixture.haul("limits", "--schedule", "always").status == 0)
       try await until { lines(with: "a window of the schedule is open") == 1 }
       #expect(lines(with: "outside the schedule until") == 1)
+      // The log of the queue has them too, and says who has changed them.
+      try await until {
+        let log = try await fixture.haul("log").output
+        return log.contains("transfers wait (as haul limits says)")
+          && log.contains("transfers run (as haul limits says)")
+      }
     }
   }
 

@@ -80,6 +80,19 @@ import Testing
     }
   }
 
+  @Test func `wait goes on if the token was renewed just before it`() async throws {
+    try await DaemonFixture.with(Self.files()) { fixture in
+      try write("old-canary", in: fixture.work)
+      try list(fixture.work)
+      _ = try await fixture.haul(
+        "add", "-i", "list", "--group", "night", "--bearer-file", "token")
+      while try await fixture.haul("wait", "--group", "night").status != 3 {}
+      try write("new-canary", in: fixture.work)
+      let wait = try await fixture.haul("wait", "--group", "night")
+      #expect(wait.status == 0, "\(wait.errors)")
+    }
+  }
+
   @Test func `A token of set replaces the file, and what waits goes at once`() async throws {
     try await DaemonFixture.with(Self.files()) { fixture in
       try write("old-canary", in: fixture.work)

@@ -18,6 +18,12 @@ struct RepeatRuns {
       #expect(show.contains("path       \(fixture.work.path("a (1)"))\n"), "\(show)")
       #expect(show.contains("instead of a\n"), "\(show)")
       #expect(try await fixture.state(of: id).lastRun?.path == fixture.work.path("a (1)"))
+      let kept = "kept your a; the new one is a (1)"
+      for command in [["log"], ["history"], ["list"], ["show", id]] {
+        let output = try await fixture.work.haul(command, environment: fixture.environment).output
+        #expect(output.contains(kept), "\(command): \(output)")
+      }
+      #expect(try await fixture.haul("history", "--json").output.contains(#""kept":"a""#))
     }
   }
 
@@ -65,7 +71,12 @@ struct RepeatRuns {
       try await until { try await fixture.state(of: id).lastRun?.fetched == 0 }
       #expect(fixture.work.server.requests.count == requests + 1)
       #expect(try await fixture.state(of: id).nextRun == next)
-      #expect(try await fixture.haul("show", id).output.contains("not changed"))
+      for command in [["log"], ["history"], ["list"], ["show", id]] {
+        let output = try await fixture.work.haul(command, environment: fixture.environment).output
+        #expect(output.contains("unchanged"), "\(command): \(output)")
+      }
+      let ends = try await fixture.haul("history", "--json").output
+      for part in [true, false] { #expect(ends.contains("\"is_unchanged\":\(part)"), "\(ends)") }
     }
   }
 

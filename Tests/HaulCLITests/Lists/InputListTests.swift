@@ -73,7 +73,9 @@ import Testing
       "https://h/1\nhttps://h/2\thttps://m/2",
       "line 2: mirrors, after a tab, are not yet supported"
     ),
-    ("https://h/1\n  priority=default", "line 2: priority is not yet supported"),
+    ("https://h/1\n  priority=default", "line 2: priority is not yet supported; the keys are out,"),
+    ("https://h/1\n  groop=x", "line 2: unknown key groop; did you mean group? the keys are out,"),
+    ("https://h/1\n  zzzzzz=x", "line 2: unknown key zzzzzz; the keys are out, dir, checksum,"),
     ("https://h/1\n  group=", "line 2: group has no value"),
     (
       "https://h/1\n  out=x\n  group=g",
@@ -82,7 +84,7 @@ import Testing
     ("https://h/1\n  id=x", "line 2: id is not yet supported"),
     ("https://h/1\n  sha256=x", "line 2: unknown key sha256; a digest is written checksum=sha"),
     ("https://h/1\n  md5=x", "line 2: unknown key md5; a digest is written checksum=md5=HEX"),
-    ("https://h/1\n  outt=x", "line 2: unknown key outt"),
+    ("https://h/1\n  outt=x", "line 2: unknown key outt; did you mean out? the keys are out,"),
     (
       "https://h/1\n  https://u:secret@h/2?a=b",
       "line 2: an indented line is an option of the address above it; remove"

@@ -42,6 +42,56 @@ struct ListTableTests {
         """)
   }
 
+  @Test func `a row says of a run that it has changed nothing, or has kept a file`() throws {
+    func row(_ result: TransferResult) throws -> String {
+      var transfer = try transfer("a", .completed, bytes: 5, total: 5)
+      transfer.result = .init(result, isBackground: true)
+      return ListTable([transfer]).text(width: nil)
+    }
+    let result = TransferResult(state: .completed, path: "/d/a (1)", bytes: 5)
+    #expect(try row(result.notingUnchanged()).contains("  completed: unchanged  "))
+    let kept = "  completed: kept your a; the new one is a (1)  "
+    #expect(try row(result.noting(kept: "a")).contains(kept))
+    var repeating = try transfer("a", .queued, waiting: wait("start-time", "starts at 05:00"))
+    repeating.lastRun = .init(result.notingUnchanged(), ended: 7)
+    #expect(ListTable([repeating]).text(width: nil).contains("; last run unchanged"))
+  }
+
+  @Test func `groups have a row each, with what all wait for that have not ended`() throws {
+    func transfer(
+      _ group: String?, _ state: TransferState, _ wait: TransferDocument.Wait? = nil,
+      bytes: Int64 = 0, total: Int64? = nil, rate: Double = 0
+    ) throws -> TransferDocument {
+      var transfer = try self.transfer(
+        "a", state, waiting: wait, bytes: bytes, total: total, rate: rate)
+      transfer.group = group
+      return transfer
+    }
+    let offline = wait("offline", "there is no network")
+    let rows = GroupRow.rows([
+      try transfer("z", .queued, offline, total: 6), try transfer(nil, .failed),
+      try transfer("a", .running, bytes: 1 << 20, total: 4 << 20, rate: 1_048_576),
+      try transfer("a", .queued, offline), try transfer("z", .queued, offline, total: 6),
+      try transfer("z", .completed, bytes: 12),
+    ])
+    let lines = GroupTable(rows).text(width: nil).split(separator: "\n")
+    let cells = lines.map { $0.split(separator: #/ {2,}/#).map(String.init) }
+    #expect(
+      cells == [
+        ["GROUP", "STATES", "%", "SIZE", "RATE"],
+        ["a", "1 queued, 1 running", "1.0 MiB", "1.0 MiB/s"],
+        ["z", "2 queued, 1 completed: there is no network", "50%", "24 B"],
+      ])
+    #expect(rows.map(\.waiting?.code) == [nil, "offline"] && rows.map(\.total) == [nil, 24])
+    let slot = wait("slot", "all slots are taken")
+    let mixed = GroupRow.rows([
+      try transfer("g", .queued, offline), try transfer("g", .queued, slot),
+      try transfer("g", .queued, offline),
+    ])
+    #expect(mixed.map(\.waiting) == [nil] && mixed[0].reason == "3 queued")
+    #expect(rows.map(\.transfers) == [2, 3] && rows[1].states == ["queued": 2, "completed": 1])
+  }
+
   @Test func `the table, show and explain say that a web page came in place of the file`() throws {
     var page = try transfer("a.iso", .completed, bytes: 5, total: 5)
     let result = TransferResult(state: .completed, path: "/d/a.iso").notingUnexpectedPage()

@@ -56,6 +56,22 @@ import Testing
     check(queue.next(at: at(7)), is: [ids[0]])
   }
 
+  @Test mutating func `The begin of an outage is noted once, and so is its end`() {
+    begin()
+    check(queue.next(at: at(2)), is: [ids[1]])
+    fails(ids[1], at: 2, nextTrial: 4)
+    #expect(queue.takeNotes() == [.outage(host: "a", transfers: 5, next: .seconds(1))])
+    check(queue.next(at: at(4)), is: [ids[2]])
+    check(queue.hostAnswered(for: ids[2], at: at(4)), is: true)
+    #expect(queue.takeNotes() == [.answered(host: "a", after: .seconds(3))])
+    check(queue.hostAnswered(for: ids[2], at: at(5)), is: false)
+    #expect(queue.takeNotes().isEmpty)
+    #expect(
+      QueueNote.outage(host: "a", transfers: 5, next: .milliseconds(300)).text
+        == "a does not answer: 5 transfers wait for it; next attempt in 1 s")
+    #expect(QueueNote.answered(host: "a", after: .seconds(3)).text == "a answers again, after 3 s")
+  }
+
   @Test mutating func `An answer of the host releases all transfers in their order`() {
     begin()
     check(queue.next(at: at(2)), is: [ids[1]])
