@@ -119,12 +119,7 @@ package struct Daemon: Sendable {
       await TransferMetricsCollector.run(manager, registry, history, logger, writer)
     }
     defer { counting.cancel() }
-    let noting = Task {
-      for await note in manager.notes {
-        let origin = await limits.scheduleOrigin
-        await writer.append([LogEntry(note, by: origin, time: SystemClock().wallSeconds)])
-      }
-    }
+    let noting = Task { await Self.log(manager, limits, writer) }
     defer { noting.cancel() }
     let keeping = Task { await history.keep() }
     defer { keeping.cancel() }
@@ -147,6 +142,16 @@ package struct Daemon: Sendable {
       throw error
     }
     await history.save()
+  }
+
+  /// Logs what happens to the queue and belongs to no transfer.
+  private static func log(
+    _ manager: TransferManager, _ limits: CurrentLimits, _ writer: LogWriter
+  ) async {
+    for await note in manager.notes {
+      let origin = await limits.scheduleOrigin
+      await writer.append([LogEntry(note, by: origin, time: SystemClock().wallSeconds)])
+    }
   }
 
   /// Hummingbird's own messages say nothing that its user could use.

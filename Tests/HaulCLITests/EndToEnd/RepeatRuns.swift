@@ -7,6 +7,16 @@ import Testing
 /// Downloads that the daemon repeats.
 @Suite(.timeLimit(.minutes(5)))
 struct RepeatRuns {
+  /// Returns when the list and the log say this; the log is written after the end.
+  private func say(_ words: String, about id: String, _ fixture: DaemonFixture) async throws {
+    for command in [["list"], ["show", id], ["log"], ["history"]] {
+      try await until {
+        try await fixture.work.haul(command, environment: fixture.environment).output
+          .contains(words)
+      }
+    }
+  }
+
   @Test func `show has the name that the file has, beside one that its user has changed`()
     async throws
   {
@@ -19,10 +29,7 @@ struct RepeatRuns {
       #expect(show.contains("instead of a\n"), "\(show)")
       #expect(try await fixture.state(of: id).lastRun?.path == fixture.work.path("a (1)"))
       let kept = "kept your a; the new one is a (1)"
-      for command in [["log"], ["history"], ["list"], ["show", id]] {
-        let output = try await fixture.work.haul(command, environment: fixture.environment).output
-        #expect(output.contains(kept), "\(command): \(output)")
-      }
+      try await say(kept, about: id, fixture)
       #expect(try await fixture.haul("history", "--json").output.contains(#""kept":"a""#))
     }
   }
@@ -71,10 +78,7 @@ struct RepeatRuns {
       try await until { try await fixture.state(of: id).lastRun?.fetched == 0 }
       #expect(fixture.work.server.requests.count == requests + 1)
       #expect(try await fixture.state(of: id).nextRun == next)
-      for command in [["log"], ["history"], ["list"], ["show", id]] {
-        let output = try await fixture.work.haul(command, environment: fixture.environment).output
-        #expect(output.contains("unchanged"), "\(command): \(output)")
-      }
+      try await say("unchanged", about: id, fixture)
       let ends = try await fixture.haul("history", "--json").output
       for part in [true, false] { #expect(ends.contains("\"is_unchanged\":\(part)"), "\(ends)") }
     }
