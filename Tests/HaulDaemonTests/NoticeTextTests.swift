@@ -132,6 +132,7 @@ import Testing
     let text = String(decoding: try StrictJSON.encode(notice), as: UTF8.self)
     #expect(
       text == #"{"bytes":5,"counts":null,"error":null,"group":null,"id":"ABCDEFGH-7","#
+        + #""is_unchanged":false,"#
         + #""kind":"transfer","name":"a.iso","number":7,"path":"/d/a.iso","state":"completed","#
         + #""text":"/d/a.iso","time":1,"title":"a.iso: completed","transfer":"ABCDEFGH","#
         + #""waiting":null,"warning":null}"#)

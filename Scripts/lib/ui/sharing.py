@@ -286,7 +286,7 @@ def access_changed(place, browser):
             set_field(browser, FIELD(label), value)
         press(browser, SAVE)
         browser.wait("it is saved", f"({FIELD(next(iter(wanted)))}).value === ''")
-    browser.wait("it is completed", has_state("later.bin", "completed"))
+    browser.wait("it is completed, under the name of its new address", has_state("other.bin", "completed"))
     if one()["group"] is not None or one()["url"] != address:
         raise Failed(f"the group or the address is {one()}")
     path, fields = place.server.fields[-1]
@@ -328,7 +328,7 @@ def repeated(place, browser):
     repeat = FIELD("Repeat (12h, mon-fri 06:00)")
     set_field(browser, repeat, "mon-fri 06:00")
     press(browser, SAVE)
-    harness.wait_until(lambda: place.list()[0]["every"] == "mon-fri 06:00", "the other times")
+    harness.wait_until(lambda: place.list()[0]["every"] == "mon,tue,wed,thu,fri 06:00", "the other times")
     set_field(browser, repeat, "")
     press(browser, SAVE)
     harness.wait_until(lambda: place.list()[0]["every"] is None, "none")
