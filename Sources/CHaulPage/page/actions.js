@@ -125,6 +125,9 @@ async function report(work) {
 
 const words = { cancel: "Cancelled", remove: "Removed", delete: "Removed with file" };
 
+// Whether something waits for a cancel or removal that can still be undone.
+export const mayEnd = () => pending.size > 0;
+
 // Pauses at once, and sends the command when it can no longer be undone.
 async function later(name, some) {
   const what = some.length === 1 ? `“${some[0].name}”` : plural(some.length, "transfer");

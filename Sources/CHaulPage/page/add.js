@@ -3,7 +3,7 @@
 import { call } from "./api.js";
 import { $, dialog, el, setText } from "./dom.js";
 import { bytes, plural, priorities } from "./format.js";
-import { groupNames } from "./actions.js";
+import { groupNames, mayEnd } from "./actions.js";
 import { headerLines } from "./edit.js";
 import { choose, find } from "./files.js";
 import * as probe from "./probe.js";
@@ -370,8 +370,8 @@ function told(ids, same) {
 async function send(some, shared, added, ids, same) {
   const { login } = access();
   const transfers = some.map(({ line }) => ({ ...target(login(line), shared), ...shared }));
-  // As the command does: who adds an address again seldom wants the file twice.
-  const body = { transfers, ...(!shared.put && { find_same: true }), ...($("f-paused").checked && { paused: true }) };
+  // As the command does: who adds an address again seldom wants the file twice. What this page is about to cancel or remove is not found: it will not be there.
+  const body = { transfers, ...(!shared.put && !mayEnd() && { find_same: true }), ...($("f-paused").checked && { paused: true }) };
   // A call whose response is lost is repeated: because of its key, nothing is added twice.
   const key = crypto.randomUUID();
   try {

@@ -42,8 +42,9 @@ extension DaemonQueueRuns {
       for name in ["done/list.txt", "done/t.csv", "failed/wrong", "failed/open", "failed/pipe"] {
         while !exists(name) { _ = try await fixture.haul("daemon", "status") }
       }
-      while try FileManager.default.contentsOfDirectory(atPath: "\(folder)/failed").count < 8 {
-        _ = try await fixture.haul("daemon", "status")
+      // A reason gets its name when it is whole.
+      for name in ["wrong", "open", "link", "pipe"] {
+        while !exists("failed/\(name).reason") { _ = try await fixture.haul("daemon", "status") }
       }
       #expect(exists("unfinished.part") && !exists("list.txt") && !exists("link"))
       #expect(exists("being-written"), "a program has it open")
