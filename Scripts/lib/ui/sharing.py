@@ -164,16 +164,28 @@ def added_paused(place, browser):
         raise Failed(f"the server was sent {place.server.authorizations}")
 
 
+HEADERS = "Header fields, one in each line; without a value, it is removed"
+SAVE = "document.querySelector('#details .edit [type=submit]')"
+
+
+def field(label):
+    return (f"[...document.querySelectorAll('#details label')].find((label) => label.firstChild.textContent === {json.dumps(label)})"
+            ".querySelector('input, select, textarea')")
+
+
+def edit(browser, name):
+    """Opens the form of a transfer."""
+    open_details(browser, name)
+    browser.eval("document.querySelector('#details .change').open = true")
+
+
 def changed(place, browser):
     """rate, priority, group, start time and token of one that runs are changed in its details"""
     place.empty(browser)
     fill_form(browser, [place.server.url(60 * MIB, 2 * MIB, "changing.bin")])
     browser.wait("it runs", has_state("changing.bin", "transferring"))
-    open_details(browser, "changing.bin")
-    browser.eval("document.querySelector('#details .change').open = true")
-    field = lambda label: (f"[...document.querySelectorAll('#details label')].find((label) => label.firstChild.textContent === {json.dumps(label)})"
-                           ".querySelector('input, select, textarea')")
-    save = lambda: press(browser, "document.querySelector('#details .edit [type=submit]')")
+    edit(browser, "changing.bin")
+    save = lambda: press(browser, SAVE)
     one = lambda: next(t for t in place.list() if t["name"] == "changing.bin")
     set_field(browser, field("Speed limit in KiB/s"), "1000")
     set_field(browser, field("Priority"), "background")
@@ -192,7 +204,7 @@ def changed(place, browser):
     set_field(browser, field("Start at"), "2040-01-02T03:04")
     save()
     browser.wait("it waits for that time", has_state("changing.bin", "starts at"))
-    set_field(browser, field("Header fields, one in each line; without a value, it is removed"), "nonsense")
+    set_field(browser, field(HEADERS), "nonsense")
     save()
     browser.wait("why it is not saved", "/has no colon/.test(document.querySelector('#details .error').textContent)")
     browser.key("Escape")
@@ -265,27 +277,20 @@ def limits_last(place, browser):
     place.open(browser)
 
 
-FIELD = lambda label: (f"[...document.querySelectorAll('#details label')].find((label) => label.firstChild.textContent === {json.dumps(label)})"
-                       ".querySelector('input, select, textarea')")
-SAVE = "document.querySelector('#details .edit [type=submit]')"
-HEADERS = "Header fields, one in each line; without a value, it is removed"
-
-
 def access_changed(place, browser):
     """address, header fields, user and password are changed; a start time and a group are taken away"""
     place.empty(browser)
     fill_form(browser, [place.server.url(1000, 0, "later.bin")], at="2040-01-02T03:04", group="g", token="first-canary")
     browser.wait("it waits", has_state("later.bin", "starts at"))
-    open_details(browser, "later.bin")
-    browser.eval("document.querySelector('#details .change').open = true")
+    edit(browser, "later.bin")
     one = lambda: place.list()[0]
     address = place.server.url(2000, 0, "other.bin")
     for wanted in ({HEADERS: "X-One: 1\nX-Two: 2", "Another address of the same file": address},
                    {HEADERS: "X-One:", "User name": "me", "Password": "pass-canary"}, {"Group": "", "Start at": ""}):
         for label, value in wanted.items():
-            set_field(browser, FIELD(label), value)
+            set_field(browser, field(label), value)
         press(browser, SAVE)
-        browser.wait("it is saved", f"({FIELD(next(iter(wanted)))}).value === ''")
+        browser.wait("it is saved", f"({field(next(iter(wanted)))}).value === ''")
     browser.wait("it is completed, under the name of its new address", has_state("other.bin", "completed"))
     if one()["group"] is not None or one()["url"] != address:
         raise Failed(f"the group or the address is {one()}")
@@ -296,6 +301,19 @@ def access_changed(place, browser):
     if "canary" in json.dumps(place.list()) + browser.eval("document.body.innerHTML + JSON.stringify([sessionStorage, localStorage])"):
         raise Failed("a secret is shown or kept")
     browser.key("Escape")
+
+
+def fields_of_running(place, browser):
+    """a header field given to what has only just begun is sent at once"""
+    place.empty(browser)
+    fill_form(browser, [place.server.url(60 * MIB, 2 * MIB, "begun.bin")])
+    browser.wait("it runs", has_state("begun.bin", "transferring"))
+    edit(browser, "begun.bin")
+    set_field(browser, field(HEADERS), "X-Late: 1")
+    press(browser, SAVE)
+    harness.wait_until(lambda: any(fields.get("X-Late") == "1" for _, fields in place.server.fields), "the field")
+    browser.key("Escape")
+    place.run("remove", "--all")
 
 
 def added_again(place, browser):
@@ -321,11 +339,10 @@ def repeated(place, browser):
     place.empty(browser)
     fill_form(browser, [place.server.url(1000, 0, "nightly.bin")], every="1d")
     browser.wait("it has run", has_state("nightly.bin", "starts at"))
-    open_details(browser, "nightly.bin")
+    edit(browser, "nightly.bin")
     text = "document.querySelector('#details').textContent"
     browser.wait("its times", f"/Repeats1d/.test({text}) && /Next run\\S/.test({text}) && /Last run\\S/.test({text})")
-    browser.eval("document.querySelector('#details .change').open = true")
-    repeat = FIELD("Repeat (12h, mon-fri 06:00)")
+    repeat = field("Repeat (12h, mon-fri 06:00)")
     set_field(browser, repeat, "mon-fri 06:00")
     press(browser, SAVE)
     harness.wait_until(lambda: place.list()[0]["every"] == "mon,tue,wed,thu,fri 06:00", "the other times")
@@ -336,4 +353,4 @@ def repeated(place, browser):
     place.run("remove", "--all")
 
 
-STEPS = [installable, shared, bookmarklet, other_tab, dropped_links, asked_before, added_paused, changed, access_changed, added_again, repeated, in_the_queue, notices_cleared, limits_last]
+STEPS = [installable, shared, bookmarklet, other_tab, dropped_links, asked_before, added_paused, changed, access_changed, fields_of_running, added_again, repeated, in_the_queue, notices_cleared, limits_last]

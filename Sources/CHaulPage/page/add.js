@@ -342,7 +342,7 @@ async function submit() {
   } finally {
     $("add-submit").disabled = false;
   }
-  if (added.size > 0) toast(told(ids, same), { action: "Show", run: () => reveal(same[0] ?? ids[0]) });
+  if (added.size > 0) toast(summary(ids, same), { action: "Show", run: () => reveal(same[0] ?? ids[0]) });
   // Added lines are removed; the others keep their reasons.
   const kept = lines.map((line, index) => ({ line, reason: problems.get(index), index })).filter(({ index }) => !added.has(index));
   text.value = kept.map(({ line }) => line).join("\n").trim();
@@ -360,10 +360,10 @@ async function submit() {
   }
 }
 
-function told(ids, same) {
+function summary(ids, same) {
   const added = new Set(ids).size - new Set(same).size;
-  const there = same.length === 1 ? "1 is in the list already" : `${same.length} are in the list already`;
-  return [added > 0 || same.length === 0 ? `${plural(added, "transfer")} added` : "", same.length > 0 ? there : ""].filter(Boolean).join("; ");
+  const there = same.length > 0 && `${same.length} ${same.length === 1 ? "is" : "are"} in the list already`;
+  return [(added > 0 || !there) && `${plural(added, "transfer")} added`, there].filter(Boolean).join("; ");
 }
 
 // A call adds all or nothing: halves find the lines that are refused.

@@ -86,17 +86,11 @@ export function form(id) {
     return wanted;
   }
 
-  // What runs gets only another rate, priority and repetition; for all else it stops for a moment.
+  // The daemon itself stops what runs for another address or start time. Header fields count from its next request on, so it makes that now.
   async function save(wanted) {
-    const stops = Object.keys(wanted).some((name) => !["priority", "rate_limit", "every"].includes(name));
-    const runs = stops && ["running", "publishing"].includes(rows.get(id)?.state);
-    const command = (name) => call("POST", "commands", { command: name, transfers: { ids: [id] } });
-    if (runs) await command("pause");
-    try {
-      await call("PATCH", `transfers/${id}`, wanted);
-    } finally {
-      if (runs) await command("resume");
-    }
+    const { state } = await call("PATCH", `transfers/${id}`, wanted);
+    if (!wanted.headers || state !== "running") return;
+    for (const command of ["pause", "resume"]) await call("POST", "commands", { command, transfers: { ids: [id] } });
   }
 
   async function onSubmit(event) {
@@ -141,7 +135,7 @@ export function form(id) {
     at.hidden = ["completed", "failed", "cancelled"].includes(row.state);
     every.hidden = at.hidden || row.kind !== "download";
     address.hidden = access.hidden = isProgram || row.state === "completed";
-    setText(note, row.state === "running" ? "Speed and priority change at once; for the other fields it stops for a moment." : "");
+    setText(note, row.state === "running" ? "For another start time or address, and for header fields and a login, it stops for a moment." : "");
     note.hidden = row.state !== "running";
   }
 

@@ -25,6 +25,11 @@ struct LimitOptions: ParsableArguments {
     try ArgumentValue.count(text, in: 1...1000)
   }
 
+  static let scheduleHelp = ArgumentHelp(
+    "Run only at these times, such as 'mon-fri 22:00-06:00', or with a rate, such as "
+      + "'8:00-18:00 500K'; may be repeated; or always.",
+    valueName: "TIMES")
+
   /// The windows of `--schedule`; none for `always`.
   static func schedule(_ texts: [String]) throws(UsageError) -> [Schedule.Window] {
     guard texts != ["always"] else { return [] }
@@ -33,29 +38,31 @@ struct LimitOptions: ParsableArguments {
 
   /// Days and times, and a rate after them.
   private static func window(_ text: String) throws(UsageError) -> Schedule.Window {
-    var words = text.byteSplit(separator: " ").map(String.init)
-    var rateLimit: Int64?
-    // Times have a hyphen, days are letters, and a rate is a number.
-    if words.count > 1, let last = words.last, last.utf8.first.map(FieldScanner.isDigit) ?? false,
-      !last.utf8.contains(UInt8(ascii: "-"))
-    {
-      words.removeLast()
-      do { rateLimit = try ArgumentValue.rate(last) } catch {
-        throw UsageError("--schedule \(text): \(error.message)")
-      }
-      guard rateLimit != 0 else {
-        throw UsageError(
-          "--schedule \(text): a rate of 0 is for times in which nothing runs: leave them out")
-      }
-    }
-    guard var window = Schedule.Window(words.joined(separator: " ")) else {
+    let words = text.byteSplit(separator: " ").map(String.init)
+    let rate = words.count > 1 ? words.last.flatMap { isRate($0) ? $0 : nil } : nil
+    let times = words.dropLast(rate == nil ? 0 : 1).joined(separator: " ")
+    let rateLimit = try UsageError.checked(rate.map(rateLimit), at: "--schedule \(text)")
+    guard var window = Schedule.Window(times) else {
       throw UsageError(
         "--schedule \(text): write days and times, such as mon-fri 22:00-06:00 or "
-          + "daily 01:00-05:00, with a rate after them if they have one (8:00-18:00 500K), or: always"
-      )
+          + "daily 01:00-05:00, with a rate after them if they have one (8:00-18:00 500K), "
+          + "or: always")
     }
     window.rateLimit = rateLimit
     return window
+  }
+
+  /// Times have a hyphen, days are letters, and a rate is a number.
+  private static func isRate(_ word: String) -> Bool {
+    word.utf8.first.map(FieldScanner.isDigit) ?? false && !word.utf8.contains(UInt8(ascii: "-"))
+  }
+
+  private static func rateLimit(_ text: String) throws(UsageError) -> Int64 {
+    let rate = try ArgumentValue.rate(text)
+    guard rate != 0 else {
+      throw UsageError("a rate of 0 is for times in which nothing runs: leave them out")
+    }
+    return rate
   }
 }
 
@@ -73,11 +80,7 @@ struct DaemonLimitOptions: ParsableArguments {
     transform: LimitOptions.count)
   var connectionsPerHost: Int?
 
-  @Option(
-    help: ArgumentHelp(
-      "Run only at these times, such as 'mon-fri 22:00-06:00', or with a rate, such as "
-        + "'8:00-18:00 500K'; may be repeated; or always.",
-      valueName: "TIMES"))
+  @Option(help: LimitOptions.scheduleHelp)
   var schedule: [String] = []
 
   static let names: Set = ["max-connections", "max-connections-per-host", "schedule"]

@@ -43,11 +43,7 @@ struct LimitsCommand: Command {
     transform: ArgumentValue.rate)
   var rate: Int64?
 
-  @Option(
-    help: ArgumentHelp(
-      "Run only at these times, such as 'mon-fri 22:00-06:00', or with a rate, such as "
-        + "'8:00-18:00 500K'; may be repeated; or always.",
-      valueName: "TIMES"))
+  @Option(help: LimitOptions.scheduleHelp)
   var schedule: [String] = []
 
   @Flag(help: "Forget what was changed: the options of 'haul serve' and haul.conf count again.")

@@ -12,7 +12,8 @@ package enum QueueNote: Hashable, Sendable {
   package var text: String {
     switch self {
     case .outage(let host, let transfers, let next):
-      "\(host) does not answer: \(transfers == 1 ? "1 transfer waits" : "\(transfers) transfers wait")"
+      "\(host) does not answer: "
+        + (transfers == 1 ? "1 transfer waits" : "\(transfers) transfers wait")
         + " for it; next attempt in \(Self.seconds(next)) s"
     case .answered(let host, let time): "\(host) answers again, after \(Self.seconds(time)) s"
     case .schedule(_, let text): text

@@ -10,6 +10,11 @@ package struct LocalSchedule: Sendable {
     package let until: Int64?
 
     package var isOpen: Bool { level != .closed }
+
+    /// Bytes per second while it is open; nil for no limit.
+    package var rateLimit: Int64? {
+      if case .open(let rateLimit) = level { rateLimit } else { nil }
+    }
   }
 
   package enum Level: Hashable, Sendable {

@@ -73,7 +73,7 @@ package struct ScheduleMonitor: Sendable {
       : .schedule(
         Self.text(state.until.map { localSchedule.text($0) }), until: state.until.map(Double.init)
       )
-    if case .open(let limit) = state.level { rateLimit = limit } else { rateLimit = nil }
+    rateLimit = state.rateLimit
     let end = state.until.map(Double.init) ?? .infinity
     last = LastCheck(instant: now, span: wallSeconds..<max(end, wallSeconds))
     let left = end - wallSeconds

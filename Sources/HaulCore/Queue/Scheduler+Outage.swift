@@ -25,13 +25,12 @@ extension Scheduler {
 
   /// Notes that a transfer got an answer from its host: all may continue. O(1) except after an
   /// outage.
-  /// - Parameter now: nil notes nothing about the outage.
   /// - Returns: whether there was an outage, so that others may start now.
-  package mutating func hostAnswered(for id: TransferID, at now: Instant? = nil) -> Bool {
+  package mutating func hostAnswered(for id: TransferID, at now: Instant) -> Bool {
     guard let member = members.member(id), member.host != HostTable.local else { return false }
     hosts.states[member.host].hasAnswered = true
     guard let outage = hosts.states[member.host].outage else { return false }
-    if outage.isNoted, let now {
+    if outage.isNoted {
       notes.append(.answered(host: hosts.states[member.host].name, after: now - outage.since))
     }
     hosts.states[member.host].outage = nil

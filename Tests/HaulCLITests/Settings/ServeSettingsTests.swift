@@ -125,7 +125,7 @@ import Testing
     #expect(try LimitsDocument.Window(window).window() == window)
   }
 
-  @Test func `a rate that is none is told`() {
+  @Test func `a wrong rate of a window is refused, with what to write`() {
     let message = refusal(["serve", "--schedule", "9-17 5X"], of: files("")) ?? ""
     #expect(message.contains("9-17 5X: ") && message.contains("500K"), "\(message)")
     let nothing = refusal(["serve", "--schedule", "9-17 0"], of: files("")) ?? ""

@@ -75,8 +75,8 @@ import Testing
   @Test mutating func `An answer of the host releases all transfers in their order`() {
     begin()
     check(queue.next(at: at(2)), is: [ids[1]])
-    check(queue.hostAnswered(for: ids[1]), is: true)
-    check(queue.hostAnswered(for: ids[1]), is: false)
+    check(queue.hostAnswered(for: ids[1], at: at(1)), is: true)
+    check(queue.hostAnswered(for: ids[1], at: at(1)), is: false)
     check(queue.next(at: at(2)), is: [ids[0], ids[2]])
     check(queue.nextWakeUp(), is: nil)
     #expect(queue.hostHealth(for: ids[0]) == queue.hostHealth(for: ids[1]))

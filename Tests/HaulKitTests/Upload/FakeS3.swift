@@ -58,7 +58,7 @@ final class FakeS3: Transport {
     /// Requests that are open at once, and the most so far.
     var open = 0
     var mostOpen = 0
-    var crowd: Crowd?
+    var barrier: RequestBarrier?
   }
 
   private let state = NIOLockedValueBox(State())
@@ -82,7 +82,7 @@ final class FakeS3: Transport {
       $0.mostOpen = max($0.mostOpen, $0.open)
     }
     defer { state.withLockedValue { $0.open -= 1 } }
-    await snapshot.crowd?.wait(message.method)
+    await snapshot.barrier?.wait(message.method)
     var body: [UInt8] = []
     if let content = message.body {
       for try await chunk in content { chunk.withBytes { body += $0 } }

@@ -47,7 +47,7 @@ final class FakeTus: Transport {
     /// Requests with bytes that are open at once, and the most so far.
     var open = 0
     var mostOpen = 0
-    var crowd: Crowd?
+    var barrier: RequestBarrier?
 
     /// The whole files that are no parts.
     var files: [[UInt8]] {
@@ -86,7 +86,7 @@ final class FakeTus: Transport {
       }
     }
     defer { if hasBytes { state.withLockedValue { $0.open -= 1 } } }
-    await snapshot.crowd?.wait(message.method)
+    await snapshot.barrier?.wait(message.method)
     var request = Request(
       method: message.method, path: message.url.path, headers: message.headersToSend, body: [])
     if let content = message.body {

@@ -57,7 +57,7 @@ import Testing
     store.change { $0.statesChecksums = statesChecksums }
     let requests = try names.map { try Self.object($0, .update) }
     _ = try await run(requests, to: store, from: disk)
-    store.change { ($0.requests, $0.crowd) = ([], Crowd(of: 2, "HEAD")) }
+    store.change { ($0.requests, $0.barrier) = ([], RequestBarrier(of: 2, "HEAD")) }
     let results = try await run(requests, to: store, from: disk)
     #expect(store.snapshot.requests.map(\.method) == Array(repeating: "HEAD", count: 500))
     for result in results {

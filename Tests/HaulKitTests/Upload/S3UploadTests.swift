@@ -112,7 +112,7 @@ import Testing
 
   @Test func `Parts are sent at once, four at most`() async throws {
     let store = FakeS3()
-    store.change { $0.crowd = Crowd(of: 2, "PUT") }
+    store.change { $0.barrier = RequestBarrier(of: 2, "PUT") }
     let result = try await upload(100 << 20, to: store)
     #expect(result.state == .completed)
     #expect(Self.parts(store) == Array(1...7))

@@ -68,7 +68,7 @@ import Testing
   @Test func `A large file is sent in parts at once, with checksums, and is one file`() async throws
   {
     let (server, disk) = (FakeTus(), Self.disk())
-    server.change { $0.crowd = Crowd(of: 2, "PATCH") }
+    server.change { $0.barrier = RequestBarrier(of: 2, "PATCH") }
     let result = try await upload(to: server, from: disk)
     #expect((result.state, result.fetched) == (.completed, Int64(Self.length)))
     let state = server.snapshot

@@ -2,7 +2,7 @@ import NIOConcurrencyHelpers
 
 /// Requests that wait for each other: none goes on before so many have come, then all do. A test
 /// of what is done at once needs it: on a busy machine each may have its answer before the next.
-final class Crowd: Sendable {
+final class RequestBarrier: Sendable {
   private struct State {
     var missing: Int
     var waiting: [AsyncStream<Never>.Continuation] = []
