@@ -84,22 +84,13 @@ extension EventDocument.Result {
     if try object.optional(.isAdopted) == true { read = read.notingAdoption() }
     if try object.optional(.isUnchanged) == true { read = read.notingUnchanged() }
     read = read.noting(kept: try object.optional(.kept))
-    let warning: String? = try object.optional(.warning)
-    let page = read.notingUnexpectedPage()
-    result = warning == page.warning?.code ? page : read
+    result = read
   }
 }
 
 extension TransferResult {
   /// What may be wrong with the file of a completed download; nil for nothing.
   package var warning: (code: String, text: String)? {
-    if isUnexpectedPage {
-      return (
-        "web-page",
-        "the server sent a web page, and the name is that of another kind of file: perhaps a login "
-          + "is needed"
-      )
-    }
     guard state == .completed, verified == .unverified else { return nil }
     return (
       "unverified",
@@ -118,12 +109,7 @@ extension TransferResult {
 
   /// The same, unless it is what `--allow-unverified` accepts.
   package func warning(allowingUnverified: Bool) -> (code: String, text: String)? {
-    isUnexpectedPage || !allowingUnverified ? warning : nil
-  }
-
-  /// A warning in a few words, for a row of a table.
-  package static func words(ofWarning code: String) -> String {
-    code == "web-page" ? "perhaps a web page" : code
+    allowingUnverified ? nil : warning
   }
 
   /// The state, where a completed file that may be a wrong one counts as failed.

@@ -78,13 +78,14 @@ extension ForegroundReportTests {
     arguments: [
       (nil, false, .completed), (nil, true, .failed), (.zero, false, .failed),
     ] as [(Duration?, Bool, HaulCLI.ExitStatus)])
-  func `A web page in place of a file has failed for good, for a worker and with a manifest`(
+  func `A file that nothing proves has failed for good, for a worker and with a manifest`(
     drain: Duration?, hasManifest: Bool, status: HaulCLI.ExitStatus
   ) throws {
     var run = Run(2, json: true, drain: drain, hasManifest: hasManifest)
     let (good, bad) = (try EventMaker(id: "00000001"), try EventMaker(id: "00000002"))
-    let page = TransferResult(state: .completed, path: "/d/x.iso", bytes: 10, fetched: 10)
-    try run.handle(good.completed(), bad(.finished(page.notingUnexpectedPage())))
+    let result = TransferResult(
+      state: .completed, path: "/d/x.iso", bytes: 10, fetched: 10, verified: .unverified)
+    try run.handle(good.completed(), bad(.finished(result)))
     try run.end()
     #expect(run.report.status == status)
     let failed = status == .failed ? 1 : 0
@@ -95,7 +96,7 @@ extension ForegroundReportTests {
   @Test(
     arguments: [(nil, false, false), (.zero, false, true), (nil, true, true)]
       as [(Duration?, Bool, Bool)])
-  func `A file that nothing proves has failed so too, unless that is allowed`(
+  func `It has not failed if that is allowed`(
     drain: Duration?, hasManifest: Bool, isStrict: Bool
   ) throws {
     for isAllowed in [false, true] {

@@ -171,18 +171,6 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `a web page where the name is of another kind of file gets a warning, also with -q`(
-    isQuiet: Bool
-  ) throws {
-    var run = Run(json: true, quiet: isQuiet, view: .none)
-    let event = try EventMaker()
-    let page = TransferResult(state: .completed, path: "/d/x.iso", bytes: 10, fetched: 10)
-    try run.handle(event(.finished(page.notingUnexpectedPage())))
-    #expect(run.messages.last?.contains("warning: the server sent a web page") == true)
-    #expect(run.json.contains("\"warning\":\"web-page\""))
-  }
-
-  @Test(arguments: [false, true])
   func `A file that nothing proves gets a warning, also with -q`(isQuiet: Bool) throws {
     var run = Run(json: true, quiet: isQuiet, view: .none)
     let event = try EventMaker()

@@ -25,7 +25,7 @@ import Testing
       checksums: digests.compactMap { $0 }, verified: .length, coding: "gzip", error: error,
       metrics: TransferMetrics(timeToFirstResponse: .milliseconds(12), requests: 3, retries: 2)
     ).noting(UploadReply(location: "https://h/y", text: "thanks")).noting(CacheUse.revalidated)
-      .notingUnexpectedPage().notingAdoption().notingUnchanged().noting(kept: "x")
+      .notingAdoption().notingUnchanged().noting(kept: "x")
     return [
       .added(target: nil), .added(target: "/d/x"), .target("/d/x (1)", reason: nil),
       .target("/d/x (1)", reason: "r"), .phase(.restarted, reason: "r"),

@@ -23,12 +23,12 @@ import Testing
     #expect(Set(all.map(\.id)).count == 3)
   }
 
-  @Test func `a file that is a web page instead is warned about, also for programs`() throws {
-    let result = TransferResult(state: .completed, path: "/d/a.iso").notingUnexpectedPage()
+  @Test func `a file that nothing proves is warned about, also for programs`() throws {
+    let result = TransferResult(state: .completed, path: "/d/a.iso", verified: .unverified)
     let notice = try #require(notices(Ends.other(1, .finished(result))).first)
-    #expect(notice.text.hasPrefix("warning: the server sent a web page"))
+    #expect(notice.text.hasPrefix("warning: nothing shows that the file is whole"))
     #expect(notice.text.hasSuffix("; /d/a.iso"))
-    #expect(notice.warning == "web-page" && notice.variables["HAUL_WARNING"] == "web-page")
+    #expect(notice.warning == "unverified" && notice.variables["HAUL_WARNING"] == "unverified")
     #expect(notices(Ends.event(2)).first?.variables["HAUL_WARNING"] == "")
   }
 

@@ -36,14 +36,16 @@ import Testing
     #expect(lines.count == 4)
     #expect(lines[1].hasPrefix("\(id): failed, not-found: gone") && !lines[1].contains("\u{1b}"))
     #expect(lines[3] == "\(id): completed, 5 B, /d/f")
-    let page = TransferResult(state: .completed, path: "/d/f", bytes: 5).notingUnexpectedPage()
-    let ends = [TransferResult(state: .failed, path: nil, bytes: 0, error: error), page].flatMap {
+    let doubtful = TransferResult(
+      state: .completed, path: "/d/f", bytes: 5, verified: .unverified)
+    let ends = [TransferResult(state: .failed, path: nil, bytes: 0, error: error), doubtful].flatMap
+    {
       log.entries(about: TransferEvent(number: nil, id: id, kind: .finished($0)), time: 0)
     }
-    #expect(ends.map(\.warning) == [nil, "web-page"])
+    #expect(ends.map(\.warning) == [nil, "unverified"])
     #expect(ends[0].message?.hasPrefix("gone") == true && ends[0].message != "gone\u{1b}[2J")
-    let warned = try self.lines(.finished(page))
-    #expect(warned[0].hasPrefix("\(lines[3]); warning: the server sent a web page"))
+    let warned = try self.lines(.finished(doubtful))
+    #expect(warned[0].hasPrefix("\(lines[3]); warning: nothing shows that"))
   }
 
   @Test mutating func `An end that changed nothing says so, and one beside a kept file names both`()

@@ -63,7 +63,6 @@ export function state(row) {
     case "stopping": return "stopping";
     case "failed": return row.error ? failure(row.error) : "failed";
     case "completed":
-      if (row.result?.warning === "web-page") return "completed: a web page, not such a file; perhaps a login is needed";
       if (row.result?.warning === "unverified") return "completed, unverified: it may be incomplete";
       return was(row) ?? "completed";
     default: return row.state;

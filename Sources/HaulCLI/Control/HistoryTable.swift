@@ -31,7 +31,7 @@ package struct HistoryTable {
 
   private static func state(of entry: LogEntry) -> String {
     let reason =
-      entry.code ?? entry.warning.map(TransferResult.words(ofWarning:))
+      entry.code ?? entry.warning
       ?? (entry.isUnchanged == true ? "unchanged" : nil)
     return reason.map { "\(entry.kind.rawValue): \($0)" } ?? entry.kind.rawValue
   }

@@ -88,6 +88,6 @@ extension TransferDocument.LastRun {
 extension TransferResult {
   /// What a row says of a completed one, beside that; nil for nothing.
   fileprivate var shortText: String? {
-    warning.map { Self.words(ofWarning: $0.code) } ?? (isUnchanged ? "unchanged" : keptText)
+    warning?.code ?? (isUnchanged ? "unchanged" : keptText)
   }
 }

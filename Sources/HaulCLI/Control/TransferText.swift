@@ -128,7 +128,7 @@ package enum TransferText {
       return
         "\(retry) sends the same credentials again; with --bearer-file FILE, --user NAME or -H it "
         + "sends others"
-    case .notFound, .httpStatus, .forbidden: return "\(retry) requests it again"
+    case .notFound, .httpStatus, .forbidden, .webPage: return "\(retry) requests it again"
     case .checksumMismatch, .lengthMismatch: return "\(retry) downloads it again"
     case .changedOnServer:
       return "\(retry) tries again with the bytes on disk, haul restart \(transfer.id) without them"

@@ -33,7 +33,8 @@ extension DownloadMachine {
     /// The host did not answer: no transfer asks it for this long, then one at a time; nil if its
     /// transfers do not wait for each other.
     case hostFailed(nextTrial: Duration?)
-    case verify([Checksum])
+    /// Check the whole file: that it has these digests, and is not this page.
+    case verify([Checksum], orPage: MisplacedPage?)
     case publish(Version)
     case phase(TransferEvent.Phase, reason: String?)
     case attempt(Int, TransferError, delay: Duration)

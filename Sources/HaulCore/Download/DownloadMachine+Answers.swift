@@ -40,7 +40,7 @@ extension DownloadMachine {
     let answer = Answer(
       location: head.url, isOtherResource: isOtherResource,
       digest: head.trustedDigest,
-      isMisplacedPage: isMisplaced(head),
+      page: misplacedPage(head),
       copiedAt: head.cacheUse == .hit ? head.copiedAt ?? .infinity : nil)
     switch verdict {
     case .failure: return []
@@ -62,8 +62,8 @@ extension DownloadMachine {
     let isOtherResource: Bool
     /// The digest of the whole file that it announces.
     let digest: Checksum?
-    /// Whether it is a page in place of a file of another kind.
-    let isMisplacedPage: Bool
+    /// What it may be in place of a file of another kind.
+    let page: MisplacedPage?
     /// When the copy of a cache that did not ask the server was received, in seconds since 1970.
     let copiedAt: Double?
   }
@@ -120,7 +120,7 @@ extension DownloadMachine {
     // Bytes from another address are expected to differ.
     if isWhole, pending != .otherAddress,
       let error = StrangeAnswer.error(
-        body, isMisplacedPage: answer.isMisplacedPage, version.validator,
+        body, isPage: answer.page != nil, version.validator,
         received: plan.receivedCount)
     {
       guard fetches.count == 1 else { return closeSurplus(id, "something else", &plan) }
@@ -164,6 +164,8 @@ extension DownloadMachine {
       plan.learn(length: total)
     }
     content?.version.location = answer.location
+    // Nothing had said so far what bytes of an earlier run are.
+    content?.version.page = answer.page ?? (pending == nil ? version.page : nil)
     pending = nil
     redirects.noteAcceptance()
     let notes = isProved ? [] : noteMixedVersions()
@@ -216,12 +218,10 @@ extension DownloadMachine {
       hasComparedExisting = true
       return [.drop(id), open(id, plan)]
     }
-    let strange =
-      StrangeAnswer.error(
-        body, isMisplacedPage: answer.isMisplacedPage, .none, received: forgotten ?? 0)
-      ?? StrangeAnswer.error(existing.files, isMisplacedPage: answer.isMisplacedPage)
+    let strange = StrangeAnswer.error(
+      body, isPage: answer.page != nil, .none, received: forgotten ?? 0)
     if let strange { return [.drop(id)] + closeAndFinish(id, .failed(strange), &plan) }
-    version.isUnexpectedPage = answer.isMisplacedPage
+    version.page = answer.page
     content = Content(version: version)
     if let length = version.length { plan.learn(length: length) }
     ranges.begin(isWhole: isWhole)

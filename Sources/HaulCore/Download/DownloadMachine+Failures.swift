@@ -210,7 +210,7 @@ extension DownloadMachine {
     let loss = TransferError(.connectionLost, "the server sent less than the whole file")
     if let loss = streamFailure(loss, plan) { return stopAll(for: .fail(loss), plan: &plan) }
     let isLoss = plan.receivedCount > 0
-    if isLoss, version?.isUnexpectedPage == false { forgotten = plan.receivedCount }
+    if isLoss, version?.page == nil { forgotten = plan.receivedCount }
     forgetVersion(&plan)
     let reason = "the connection broke, and the server sends no strong validator to resume with"
     return isLoss ? [.phase(.restarted, reason: reason)] : []

@@ -179,9 +179,11 @@ extension DownloadMachine {
 
   mutating func finishing() -> [Command] {
     guard let version, ending == nil else { return [] }
-    guard !checksums.isEmpty else { return publish(version) }
+    // A digest of the user's decides. A server states that of its page.
+    let page = rules.request.checksums.isEmpty ? version.page : nil
+    guard !checksums.isEmpty || page != nil else { return publish(version) }
     ending = .verifying
-    return [.phase(.verifying, reason: nil), .verify(checksums)]
+    return [.phase(.verifying, reason: nil), .verify(checksums, orPage: page)]
   }
 
   private mutating func publish(_ version: Version) -> [Command] {

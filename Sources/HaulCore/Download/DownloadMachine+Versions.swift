@@ -53,8 +53,10 @@ extension DownloadMachine {
   }
 
   mutating func adoptRecovered(_ recovered: Recovered) {
+    var version = recovered.version
+    version.page = misplacedPage(nil)
     content = Content(
-      version: recovered.version, hasBegun: true, mayMixVersions: recovered.mayMixVersions)
+      version: version, hasBegun: true, mayMixVersions: recovered.mayMixVersions)
     let isVersion = recovered.version.validator.isStrong && !recovered.mayMixVersions
     let mustCompare =
       rules.request.checksums.isEmpty

@@ -14,8 +14,8 @@ package struct DownloadMachine: Sendable {
     package var location: ResourceURL?
     /// The content coding of its bytes.
     package var coding: String?
-    /// Whether it is a web page although the address names another kind of file.
-    package var isUnexpectedPage = false
+    /// What it may be in place of the file.
+    package var page: MisplacedPage?
 
     package init(
       validator: Validator, length: Int64?, announced: Checksum? = nil,
@@ -274,7 +274,7 @@ extension DownloadMachine {
     goal = .transfer
     // Without a strong validator, nobody knows that the file is another one now.
     if pending != .otherAddress, version?.validator.isStrong == false,
-      version?.isUnexpectedPage == false, plan.receivedCount > 0
+      version?.page == nil, plan.receivedCount > 0
     {
       forgotten = plan.receivedCount
     }

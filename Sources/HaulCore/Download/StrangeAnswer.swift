@@ -3,19 +3,12 @@
 enum StrangeAnswer {
   /// Why it is not taken for a new version; nil if it may be one.
   static func error(
-    _ body: ResponseBody, isMisplacedPage: Bool, _ known: Validator, received: Int64
+    _ body: ResponseBody, isPage: Bool, _ known: Validator, received: Int64
   ) -> TransferError? {
-    guard received > 0, let what = description(body, isMisplacedPage, known, received) else {
+    guard received > 0, let what = description(body, isPage, known, received) else {
       return nil
     }
     return Self.error(what)
-  }
-
-  /// Why a page does not replace the whole file that an earlier run made; nil if it may.
-  static func error(
-    _ existing: [DownloadMachine.ExistingFile], isMisplacedPage: Bool
-  ) -> TransferError? {
-    isMisplacedPage && existing.contains(where: \.isOwn) ? error("a web page") : nil
   }
 
   /// A file of no bytes where others were.
@@ -31,9 +24,9 @@ enum StrangeAnswer {
   }
 
   private static func description(
-    _ body: ResponseBody, _ isMisplacedPage: Bool, _ known: Validator, _ received: Int64
+    _ body: ResponseBody, _ isPage: Bool, _ known: Validator, _ received: Int64
   ) -> String? {
-    if isMisplacedPage { return "a web page" }
+    if isPage { return "a web page" }
     if known.hasFields, !body.validator.hasFields {
       return "something without the entity tag or the date that it had"
     }
@@ -53,38 +46,19 @@ extension ResponseHead {
       type.elementsEqual(page) { FieldScanner.lowercased($0) == $1 }
     }
   }
+
+  private static let pageTypes = ["text/html", "application/xhtml+xml"].map { Array($0.utf8) }
 }
 
 extension Validator {
   fileprivate var hasFields: Bool { entityTag != nil || lastModified != nil }
 }
 
-extension ResponseHead {
-  /// Whether it is a page although the address, or the name of the file, ends with an extension
-  /// that is not that of a page. The file's name does not count if the address is that of a page.
-  package func isMisplacedPage(at url: ResourceURL, named fileName: String?) -> Bool {
-    // Asked first: every answer comes here, and few are pages.
-    guard isPage else { return false }
-    let (address, file) = (Self.pathExtension(url.path.lastPathName), Self.pathExtension(fileName))
-    return !Self.pages.contains(address)
-      && [address, file].contains { end in
-        !end.isEmpty && !Self.pages.contains(end) && !Self.programs.contains(end)
-      }
-  }
-
-  private static let pageTypes = ["text/html", "application/xhtml+xml"].map { Array($0.utf8) }
-
-  private static func pathExtension(_ name: String?) -> String {
-    FileNameParts(name ?? "").pathExtension.lowercased()
-  }
-
-  private static let pages: Set = [".html", ".htm", ".xhtml", ".shtml", ".xht"]
-  /// Programs of a server, which may send anything.
-  private static let programs: Set = [".php", ".asp", ".aspx", ".jsp", ".cgi", ".do"]
-}
-
 extension DownloadMachine {
-  func isMisplaced(_ head: ResponseHead) -> Bool {
-    head.isMisplacedPage(at: rules.request.askedURL, named: fileName)
+  /// What the bytes may be in place of the file.
+  /// - Parameter head: nil if no answer has said what they are.
+  func misplacedPage(_ head: ResponseHead?) -> MisplacedPage? {
+    MisplacedPage(
+      head, isDecoded: rules.request.decodesContent, at: rules.request.askedURL, named: fileName)
   }
 }

@@ -11,6 +11,8 @@ public struct TransferError: Error, Hashable, Sendable {
     case notTried = "not-tried"
     case forbidden
     case needsNewURL = "needs-new-url"
+    /// A page, perhaps for a login, came in place of the file.
+    case webPage = "web-page"
     case changedOnServer = "changed-on-server"
     case rangeNotSatisfiable = "range-not-satisfiable"
     case checksumMismatch = "checksum-mismatch"

@@ -192,7 +192,6 @@ public struct TransferResult: Sendable, Hashable {
     var error: TransferError?
     let metrics: TransferMetrics?
     var cacheUse: CacheUse?
-    var isUnexpectedPage: Bool?
     var reply: UploadReply?
     var isAdopted: Bool?
     var isUnchanged: Bool?
@@ -250,9 +249,6 @@ public struct TransferResult: Sendable, Hashable {
   package var sender: ResourceURL? { box.parts.sender }
   /// Where its bytes came from; nil if no cache was asked.
   package var cacheUse: CacheUse? { box.parts.cacheUse }
-  /// Whether it is a web page although the name, or the address, is of another kind of file, and no
-  /// digest proves it: perhaps a login was needed.
-  package var isUnexpectedPage: Bool { box.parts.isUnexpectedPage ?? false }
 
   /// A result as a manager returns it, for previews, fakes and tests.
   /// - Parameters: the values of the properties of the same names.
@@ -304,9 +300,6 @@ public struct TransferResult: Sendable, Hashable {
   package func mapError(_ change: (TransferError) -> TransferError) -> TransferResult {
     error.map { error in changing { $0.error = change(error) } } ?? self
   }
-
-  /// The same result of a file that is a web page instead.
-  package func notingUnexpectedPage() -> TransferResult { changing { $0.isUnexpectedPage = true } }
 
   /// Whether all their fields are equal, except the responses, which are not stored.
   public static func == (left: TransferResult, right: TransferResult) -> Bool {

@@ -24,8 +24,8 @@ package struct RemoteVersion: Sendable, Hashable {
     package let coding: String?
     /// What readers need to know of its bytes.
     package let fields: HeaderFields
-    /// Whether it is a page in place of a file of another kind, and no digest would tell.
-    package let isUnexpectedPage: Bool
+    /// What it may be in place of the file; nil if it is not read in ranges.
+    package let page: MisplacedPage?
     /// What its server says that all of its bytes have.
     package let digest: Checksum?
     /// The whole resource, once it was read, if the answer has it.
@@ -53,8 +53,7 @@ package struct RemoteVersion: Sendable, Hashable {
     let reading = try reading(head, to: probe, of: source, wallSeconds: wallSeconds)
     return Answer(
       reading: reading, coding: head.contentCoding, fields: head.fieldsOfBytes,
-      isUnexpectedPage: source.checksums.isEmpty
-        && head.isMisplacedPage(at: source.url, named: target.path.lastPathName),
+      page: reading == .stream ? nil : source.misplacedPage(head, for: target),
       digest: head.trustedDigest)
   }
 
@@ -161,6 +160,12 @@ extension DownloadRequest {
     ]
     guard let (name, _) = refused.first(where: \.1) else { return }
     throw TransferError(.notYetSupported, "the source of an upload cannot have \(name)")
+  }
+
+  /// What an answer may be in place of the file that is sent to `target`.
+  package func misplacedPage(_ head: ResponseHead, for target: ResourceURL) -> MisplacedPage? {
+    guard checksums.isEmpty else { return nil }
+    return MisplacedPage(head, at: url, named: target.path.lastPathName)
   }
 
   /// - Throws: `too-large`.

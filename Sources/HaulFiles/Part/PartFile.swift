@@ -364,6 +364,19 @@ extension PartFile {
     }
   }
 
+  /// As many of the first bytes of a whole file as there are, at most `count`.
+  /// - Throws: `io`, `length-mismatch` if the file is shorter.
+  package func firstBytes(_ count: Int) throws(TransferError) -> [UInt8] {
+    let (part, length) = try locked { state throws(TransferError) in
+      let part = try state.openPart()
+      try state.claimIdle()
+      return (part, state.claimed.ranges.last?.upperBound ?? 0)
+    }
+    var bytes: [UInt8] = []
+    try FileReader.forEachBlock(of: part, in: 0..<min(length, Int64(count))) { bytes += $0 }
+    return bytes
+  }
+
   /// Whether exactly these bytes are at `offset`.
   /// - Throws: `io`, `length-mismatch` if the file is shorter.
   package func holds(_ bytes: [UInt8], at offset: Int64) throws(TransferError) -> Bool {

@@ -25,7 +25,7 @@ extension DownloadRun {
     case .pauseHost(let delay):
       await context.pauseHost(host, until: now + delay)
     case .hostFailed(let delay): await hostFailed(nextTrial: delay)
-    case .verify(let checksums): verify(checksums)
+    case .verify(let checksums, let page): verify(checksums, orPage: page)
     case .publish(let version): await publish(version)
     case .phase(let phase, let reason):
       if phase == .restarted { reused = 0 }

@@ -83,11 +83,17 @@ extension DownloadRun {
     }
   }
 
-  mutating func verify(_ checksums: [Checksum]) {
+  mutating func verify(_ checksums: [Checksum], orPage page: MisplacedPage?) {
     guard let target else { return }
     helpers.append { [inbox, stop = verifyStop] in
       do throws(TransferError) {
-        try await target.verify(checksums) { stop.isStopped }
+        if let page,
+          let error = page.error(
+            try await target.firstBytes(MisplacedPage.examinedBytes))
+        {
+          throw error
+        }
+        if !checksums.isEmpty { try await target.verify(checksums) { stop.isStopped } }
         inbox.post(.event(.verified(nil)))
       } catch {
         inbox.post(.event(.verified(error)))
@@ -155,6 +161,9 @@ extension DownloadRun {
       }
       let error = await keep()
       end = error.map { .finished(result(.failed, error: $0)) } ?? .paused
+    case .failed(let error) where error.code == .webPage:
+      await target?.discard()
+      end = .finished(result(.failed, error: error))
     case .failed(let error):
       // The first error is reported. If this checkpoint fails, the last good one still counts.
       _ = await keep()
@@ -175,9 +184,6 @@ extension DownloadRun {
       coding: state == .completed ? machine.version?.coding : nil, error: error,
       metrics: metrics,
       response: lastHead.map { TransferResponse($0) })
-    if state == .completed, verified != .checksum, machine.version?.isUnexpectedPage == true {
-      result = result.notingUnexpectedPage()
-    }
     if let sender = machine.sender { result = result.noting(sender: sender) }
     return lastHead?.cacheUse.map { result.noting($0) } ?? result
   }

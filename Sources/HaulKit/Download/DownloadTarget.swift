@@ -38,6 +38,8 @@ protocol DownloadTarget: Sendable {
   func noteMixedVersions() async throws(TransferError)
   /// Whether exactly these bytes are on disk.
   func holds(_ bytes: [UInt8], at offset: Int64) async throws(TransferError) -> Bool
+  /// As many of the first bytes as there are, at most `count`, of a whole file.
+  func firstBytes(_ count: Int) async throws(TransferError) -> [UInt8]
   /// - Parameter isLast: whether the run ends with it.
   func checkpoint(isLast: Bool) async throws(TransferError)
 

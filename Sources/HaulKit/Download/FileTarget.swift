@@ -68,6 +68,10 @@ struct FileTarget: DownloadTarget {
     try await io.run { [part] () throws(TransferError) in try part.holds(bytes, at: offset) }
   }
 
+  func firstBytes(_ count: Int) async throws(TransferError) -> [UInt8] {
+    try await io.run { [part] () throws(TransferError) in try part.firstBytes(count) }
+  }
+
   func checkpoint(isLast: Bool) async throws(TransferError) {
     try await io.run { [part] () throws(TransferError) in try part.checkpoint(isLast: isLast) }
   }

@@ -17,6 +17,8 @@ package final class StreamBuffer: Sendable {
     var readEnd: Int64 = 0
     var bufferedBytes: Int64 = 0
     var peakBuffered: Int64 = 0
+    /// Of the present version, to tell what it is.
+    var firstBytes: [UInt8] = []
     var digest: IncrementalDigest?
     var end: Result<Void, TransferError>?
     /// The answer that the bytes come from, and the generation of its version.
@@ -52,6 +54,7 @@ package final class StreamBuffer: Sendable {
 
   /// The most bytes buffered at once so far.
   var peakBuffered: Int64 { state.withLockedValue { $0.peakBuffered } }
+  var firstBytes: [UInt8] { state.withLockedValue { $0.firstBytes } }
   var waiting: Int { state.withLockedValue { $0.waiters.count } }
   var bufferedBytes: Int64 { state.withLockedValue { $0.bufferedBytes } }
 
@@ -67,7 +70,7 @@ package final class StreamBuffer: Sendable {
   func begin(_ algorithms: [Checksum.Algorithm]) {
     change { state in
       state.chunks = [:]
-      state.bufferedBytes = 0
+      (state.bufferedBytes, state.firstBytes) = (0, [])
       state.digest = algorithms.isEmpty ? nil : IncrementalDigest(algorithms)
       state.generation = state.plan?.update { $0.plan.window?.generation } ?? 0
     }
@@ -130,6 +133,9 @@ extension StreamBuffer {
         state.chunks[piece.offset] =
           piece.offset == state.givenEnd ? piece.bytes : piece.bytes.compact
         state.bufferedBytes += Int64(piece.bytes.count)
+        if piece.offset < MisplacedPage.examinedBytes, piece.offset == state.firstBytes.count {
+          state.firstBytes += piece.bytes.prefix(MisplacedPage.examinedBytes)
+        }
       }
       state.peakBuffered = max(state.peakBuffered, state.bufferedBytes)
       return true

@@ -32,6 +32,7 @@ struct StreamTarget: DownloadTarget {
   func comparisonRanges() -> [ByteRange] { [] }
   func noteMixedVersions() {}
   func holds(_ bytes: [UInt8], at offset: Int64) -> Bool { false }
+  func firstBytes(_ count: Int) -> [UInt8] { Array(buffer.firstBytes.prefix(count)) }
   func checkpoint(isLast: Bool) {}
 
   func verify(

@@ -17,6 +17,7 @@ extension Engine {
       guard case .ranges(let version) = answer.reading else { return answer }
       // A body that is read leaves the connection for the parts.
       let bytes = try await self.bytes(version.probedLength, of: response, timer)
+      if let error = answer.page?.error(bytes) { throw error.ofSource }
       if bytes.count == version.length { answer.whole = bytes }
       return answer
     }

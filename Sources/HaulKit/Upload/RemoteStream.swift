@@ -8,6 +8,8 @@ struct RemoteStream: AsyncSequence, Sendable {
   typealias Failure = any Error
 
   let request: DownloadRequest
+  /// Where it is sent.
+  let target: ResourceURL
   let engine: Engine
   let watch: ReadingWatch
   /// Gets the answer whose body they are.
@@ -15,13 +17,14 @@ struct RemoteStream: AsyncSequence, Sendable {
 
   /// The bytes, read at most once.
   static func open(
-    _ request: DownloadRequest, _ engine: Engine,
+    _ request: DownloadRequest, for target: ResourceURL, _ engine: Engine,
     noteHead: @escaping @Sendable (ResponseHead) -> Void
   ) -> UploadStream {
     let watch = ReadingWatch(engine)
     watch.timer.end()
     let stream = UploadStream(
-      RemoteStream(request: request, engine: engine, watch: watch, noteHead: noteHead))
+      RemoteStream(
+        request: request, target: target, engine: engine, watch: watch, noteHead: noteHead))
     watch.whenStalled { [weak stream] in stream?.close() }
     return stream
   }
@@ -33,6 +36,8 @@ struct RemoteStream: AsyncSequence, Sendable {
     private var request: DownloadRequest
     private var digest: IncrementalDigest
     private var length: Int64 = 0
+    /// Until the first bytes have come.
+    private var page: MisplacedPage?
 
     init(_ source: RemoteStream) {
       self.source = source
@@ -67,6 +72,7 @@ struct RemoteStream: AsyncSequence, Sendable {
         engine.heartbeat.add(source.watch)
         let response = try await source.open()
         request = request.requiring(response.head.trustedDigest)
+        page = source.request.misplacedPage(response.head, for: source.target)
         digest = IncrementalDigest(request.checksums.map(\.algorithm))
         body = response.body.makeAsyncIterator()
       }
@@ -78,6 +84,10 @@ struct RemoteStream: AsyncSequence, Sendable {
         return nil
       }
       let bytes = chunk as? [UInt8] ?? chunk.withBytes { Array($0) }
+      if let error = page?.error(Array(bytes.prefix(MisplacedPage.examinedBytes))) {
+        throw error.ofSource
+      }
+      if !bytes.isEmpty { page = nil }
       length += Int64(bytes.count)
       try request.checkSize(length)
       bytes.withUnsafeBytes { digest.update($0) }

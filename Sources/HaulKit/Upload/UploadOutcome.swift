@@ -11,8 +11,6 @@ struct UploadOutcome {
   var reused: Int64 = 0
   /// How the server of a remote source has encoded it, unasked; nil if it has not.
   var coding: String?
-  /// Whether a remote source is a page in place of a file of another kind.
-  var isUnexpectedPage = false
   /// The checksum that the server has computed of the file.
   var verified: Checksum?
   var reply: UploadReply?
@@ -44,8 +42,7 @@ struct UploadOutcome {
     guard isWhole else { return result }
     // What another run has published is not what this one read.
     if isAdopted { return result.notingAdoption() }
-    return isUnexpectedPage
-      ? result.noting(reply).notingUnexpectedPage() : result.noting(reply)
+    return result.noting(reply)
   }
 
   /// The result of a file that stays there.

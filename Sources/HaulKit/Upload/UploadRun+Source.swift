@@ -66,7 +66,6 @@ extension UploadRun {
     guard case .unknown(let source) = input else { return }
     switch result {
     case .success(let answer):
-      outcome.isUnexpectedPage = answer.isUnexpectedPage
       // Only parts are read in ranges.
       if case .ranges(let version) = answer.reading, request.method.uploadProtocol.parts != nil {
         sourceFields.withLockedValue { $0 = answer.fields }
@@ -110,7 +109,7 @@ extension UploadRun {
   private mutating func readStream(of source: DownloadRequest) async {
     guard await openRecord(of: .max) else { return }
     input = .stream(
-      RemoteStream.open(source, engine) { [sourceFields] head in
+      RemoteStream.open(source, for: request.url, engine) { [sourceFields] head in
         sourceFields.withLockedValue { $0 = head.fieldsOfBytes }
       })
     guard request.method.uploadProtocol.asksBeforeReading else {

@@ -16,7 +16,6 @@ struct StoredResult: Codable, Hashable {
   var firstAnswer: StoredDuration?
   var requests: Int?
   var retries: Int?
-  var isUnexpectedPage: Bool?
   var isAdopted: Bool?
   var isUnchanged: Bool?
   var kept: String?
@@ -37,7 +36,6 @@ struct StoredResult: Codable, Hashable {
     firstAnswer = result.metrics?.timeToFirstResponse.map(StoredDuration.init)
     requests = result.metrics?.requests
     retries = result.metrics.flatMap { nilIfEqual($0.retries, to: 0) }
-    isUnexpectedPage = nilIfEqual(result.isUnexpectedPage, to: false)
     isAdopted = nilIfEqual(result.isAdopted, to: false)
     isUnchanged = nilIfEqual(result.isUnchanged, to: false)
     kept = result.kept
@@ -60,8 +58,7 @@ struct StoredResult: Codable, Hashable {
       })
     if isAdopted == true { result = result.notingAdoption() }
     if isUnchanged == true { result = result.notingUnchanged() }
-    result = result.noting(kept: kept)
-    return isUnexpectedPage == true ? result.notingUnexpectedPage() : result
+    return result.noting(kept: kept)
   }
 }
 

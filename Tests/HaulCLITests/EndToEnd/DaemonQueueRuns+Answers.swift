@@ -85,20 +85,20 @@ extension DaemonQueueRuns {
   }
 
   @Test
-  func `wait, list and explain say that a web page came, also after a restart`() async throws {
+  func `a web page in place of the file has failed, also after a restart`() async throws {
     let login = Fault(.status(200, headers: ["Content-Type: text/html"], body: "<html>log in"))
     try await DaemonFixture.with(FaultScript.Resource("/dl", length: 1, faults: [login])) {
       fixture in
       let id = try await fixture.add("/dl", "-o", "a.iso")
       let text = "the server sent a web page"
       let waited = try await fixture.haul("wait", id)
-      #expect(waited.status == 0)
-      #expect(waited.errors.contains("a.iso: warning: \(text)"), "\(waited.errors)")
+      #expect(waited.status == 1)
+      #expect(waited.errors.contains("a.iso failed: \(text)"), "\(waited.errors)")
       #expect(try await fixture.haul("daemon", "stop").status == 0)
       #expect(try await fixture.haul("daemon", "start").status == 0)
       let listed = try await fixture.haul("list", "--json").output
-      #expect(listed.contains(#""warning":"web-page""#), "\(listed)")
-      #expect(try await fixture.haul("explain", id).output.contains(", but \(text)"))
+      #expect(listed.contains(#""code":"web-page""#), "\(listed)")
+      #expect(try await fixture.haul("explain", id).output.contains("a.iso failed: \(text)"))
     }
   }
 

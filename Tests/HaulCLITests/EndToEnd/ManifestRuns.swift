@@ -189,7 +189,8 @@ import Testing
       #expect(checked.status == 1 && checked.errors.contains("does not match"), "\(checked.errors)")
 
       fixture.server.setFaults(
-        "/b.bin", [.always(.setHeaders(fields: ["Content-Type: text/html"]))])
+        "/b.bin",
+        [Fault(.status(200, headers: ["Content-Type: text/html"], body: "<html>log in"))])
       let page = ["get", fixture.server.url("/b.bin"), "-d", "p", "--manifest", "page.jsonl"]
       // The status of a run, its manifest and its metrics agree.
       #expect(try await fixture.haul(page + ["--metrics-file", "m.prom"]).status == 1)

@@ -92,14 +92,14 @@ struct ListTableTests {
     #expect(rows.map(\.transfers) == [2, 3] && rows[1].states == ["queued": 2, "completed": 1])
   }
 
-  @Test func `the table, show and explain say that a web page came in place of the file`() throws {
-    var page = try transfer("a.iso", .completed, bytes: 5, total: 5)
-    let result = TransferResult(state: .completed, path: "/d/a.iso").notingUnexpectedPage()
-    page.result = .init(result, isBackground: true)
-    #expect(ListTable([page]).text(width: nil).contains("  completed: perhaps a web page  "))
-    let text = "the server sent a web page"
-    #expect(TransferText.details(page).contains("warning    \(text)"))
-    #expect(TransferText.explanation(page).contains("a.iso is completed, but \(text)"))
+  @Test func `the table, show and explain say that nothing proves the file`() throws {
+    var transfer = try self.transfer("a.iso", .completed, bytes: 5, total: 5)
+    let result = TransferResult(state: .completed, path: "/d/a.iso", verified: .unverified)
+    transfer.result = .init(result, isBackground: true)
+    #expect(ListTable([transfer]).text(width: nil).contains("  completed: unverified  "))
+    let text = "nothing shows that the file is whole"
+    #expect(TransferText.details(transfer).contains("warning    \(text)"))
+    #expect(TransferText.explanation(transfer).contains("a.iso is completed, but \(text)"))
   }
 
   @Test func `files of one name have the directories that tell them apart`() throws {
@@ -134,13 +134,15 @@ struct ListTableTests {
       (entry.name, entry.url) = ("a.iso", "https://h.example/\(directory)/a.iso")
       return entry
     }
-    var (page, failed) = (entry(.completed, "x"), entry(.failed, "y"))
-    (page.path, page.warning) = ("/a/long/directory/of/downloads/x/a.iso", "web-page")
+    var (doubtful, failed) = (entry(.completed, "x"), entry(.failed, "y"))
+    (doubtful.path, doubtful.warning) = (
+      "/a/long/directory/of/downloads/x/a.iso", "unverified"
+    )
     (failed.code, failed.message) = ("not-found", "the server answered 404")
-    let table = HistoryTable([page, failed])
+    let table = HistoryTable([doubtful, failed])
     let wide = table.text(width: nil)
     for part in [
-      "completed: perhaps a web page", "/a/long/directory/of/downloads/x/a.iso",
+      "completed: unverified", "/a/long/directory/of/downloads/x/a.iso",
       "failed: not-found", "https://h.example/y/a.iso", "the server answered 404",
     ] { #expect(wide.contains(part), "\(wide)") }
     let narrow = table.text(width: 90)

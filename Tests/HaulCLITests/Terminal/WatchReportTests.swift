@@ -151,8 +151,8 @@ struct WatchReportTests {
       #expect(try report.handle(event(a, kind)) == [line])
     }
     #expect(try report.handle(event(a, .moved)).isEmpty)
-    let page = TransferResult(state: .completed, path: "/d/a.iso").notingUnexpectedPage()
-    let warned = try report.handle(event(a, .finished(page)))
-    #expect(warned.first?.contains("; warning: the server sent a web page") == true, "\(warned)")
+    let result = TransferResult(state: .completed, path: "/d/a.iso", verified: .unverified)
+    let warned = try report.handle(event(a, .finished(result)))
+    #expect(warned.first?.contains("; warning: nothing shows that") == true, "\(warned)")
   }
 }

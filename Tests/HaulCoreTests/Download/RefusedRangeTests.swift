@@ -176,7 +176,7 @@ struct UnbelievedAnswerTests {
     var page = try started()
     _ = try page.answer(1, 200, Self.page)
     check(try page.answer(1, 200, Self.page), is: ["transferring", "receive 1 0 new"])
-    #expect(page.machine.version?.isUnexpectedPage == true)
+    #expect(page.machine.version?.page != nil)
   }
 
   @Test func `So is a body without a length that has no byte`() throws {

@@ -23,6 +23,8 @@ final class FakeSource: Transport {
   struct State: Sendable {
     var seed: UInt64 = 9
     var length: Int
+    /// What it is; nil for bytes of the seed.
+    var text: String?
     /// Nil for none.
     var tag: String? = "\"v1\""
     /// Nil for none.
@@ -57,7 +59,8 @@ final class FakeSource: Transport {
   var snapshot: State { state.withLockedValue { $0 } }
   var content: [UInt8] {
     let state = snapshot
-    return SeededContent(seed: state.seed).bytes(at: 0, count: state.length)
+    return state.text.map { Array($0.utf8) }
+      ?? SeededContent(seed: state.seed).bytes(at: 0, count: state.length)
   }
 
   func change(_ body: (inout State) -> Void) { state.withLockedValue { body(&$0) } }

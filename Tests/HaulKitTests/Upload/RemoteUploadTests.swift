@@ -99,19 +99,25 @@ import Testing
     ("f.iso", "text/html; charset=utf-8", true), ("f.iso", "application/octet-stream", false),
     ("f.html", "text/html", false), ("f", "text/html", false), ("f.iso", nil, false),
   ])
-  func `A page in place of a file of another kind is reported`(
-    name: String, type: String?, isTold: Bool
+  func `A page in place of a file of another kind is no object`(
+    name: String, type: String?, isRefused: Bool
   ) async throws {
-    let source = FakeSource(1, to: FakeS3())
-    source.change { $0.type = type }
     let url = try ResourceURL("http://s.example/\(name)")
-    let result = try await upload(source) { $0.download?.url = url }
-    #expect(result.state == .completed && result.isUnexpectedPage == isTold)
-    let proved = try await upload(source) {
-      $0.download?.url = url
-      $0.download?.checksums = Self.sha256(source.content)
+    for hasRanges in [true, false] {
+      let store = FakeS3()
+      let text = "<html>Log in"
+      let source = FakeSource(text.utf8.count, to: store)
+      source.change { ($0.type, $0.text, $0.tag) = (type, text, hasRanges ? $0.tag : nil) }
+      let result = try await upload(source) { $0.download?.url = url }
+      #expect(result.state == (isRefused ? .failed : .completed), "\(hasRanges)")
+      #expect(result.error?.code == (isRefused ? .webPage : nil))
+      #expect(store.snapshot.objects.isEmpty == isRefused)
+      let proved = try await upload(source) {
+        $0.download?.url = url
+        $0.download?.checksums = Self.sha256(source.content)
+      }
+      #expect(proved.state == .completed)
     }
-    #expect(proved.state == .completed && !proved.isUnexpectedPage)
   }
 
   @Test func `A run after a stop fetches and sends only what the store lacks`() async throws {

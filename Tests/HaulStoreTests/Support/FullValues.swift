@@ -80,7 +80,7 @@ func fullResult() throws -> TransferResult {
     checksums: [try digest("md5=00112233445566778899aabbccddeeff")], verified: .framing,
     coding: "gzip", error: fullError(),
     metrics: TransferMetrics(timeToFirstResponse: .microseconds(1234), requests: 9, retries: 2)
-  ).notingUnexpectedPage().notingAdoption().notingUnchanged().noting(kept: "k")
+  ).notingAdoption().notingUnchanged().noting(kept: "k")
 }
 
 /// One event of each stored kind, in all its forms.
