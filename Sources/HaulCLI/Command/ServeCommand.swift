@@ -64,7 +64,7 @@ struct ServeCommand: Command {
   func overriddenSettings() throws(UsageError) -> Set<String>? {
     guard notices.notifyCommand.isEmpty else {
       throw UsageError(
-        "\(NoticeOptions.command) is for the configuration file only: see docs/command-line.md")
+        "\(NoticeOptions.command) is for the configuration file only: see docs/daemon.md")
     }
     return Settings.overridden(by: network).union(listening.overridden)
       .union(limits.overridden)

@@ -34,7 +34,7 @@ struct ConfigurationExampleRuns {
     let receiver = try WebhookReceiver()
     defer { receiver.close() }
     let hook = "http://127.0.0.1:\(receiver.port)/hook"
-    let text = try example("docs/command-line.md", "Notices")
+    let text = try example("docs/daemon.md", "Notices")
       .replacing("https://example.org/hook", with: hook)
     #expect(text.contains(hook))
     try await DaemonFixture.withFiles(["/a"]) { (fixture) async throws in
