@@ -98,6 +98,11 @@ package struct CredentialRefusals: Sendable {
       && entry.places.contains(Self.place(of: url))
   }
 
+  /// Whether its server has accepted it before.
+  package func hasAccepted(_ credential: SentCredential) -> Bool {
+    entries[credential]?.wasAccepted == true
+  }
+
   /// The transfers that got a refusal before it was known that all requests with their credentials
   /// get one, in order.
   package var heldTransfers: [TransferID] {

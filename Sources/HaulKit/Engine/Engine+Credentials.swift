@@ -21,6 +21,9 @@ struct CredentialState: Sendable {
 extension Engine {
   /// How long the question may take that shows whether a credential is refused everywhere.
   private static let limitOfQuestion: Duration = .seconds(20)
+  /// How long a transfer that may not wait in the queue waits for another token than one that has
+  /// expired.
+  private static let limitOfRenewal: Duration = .seconds(60)
 
   /// - Throws: `not-tried` for a refused credential, and the errors of the transport.
   func sendAuthorized(
@@ -31,8 +34,10 @@ extension Engine {
     try check(sent.url, sent.headers, request.bearerFile, of: request.session)
     var response = try await transport.fetch(sent)
     if response.head.isRefusal(by: request.url.origin), request.bearerFile != nil {
-      // It may have been renewed while this request was under way.
-      let fields = await currentFields(request.headers, request.bearerFile, request.isOfClient)
+      // That does not count toward the idle timeout.
+      idleTimer?.end()
+      let fields = try await renewedFields(of: request, after: sent.headers)
+      idleTimer?.begin(at: clock.now)
       if fields != sent.headers {
         sent.headers = fields
         response = try await transport.fetch(sent)
@@ -46,6 +51,23 @@ extension Engine {
     await ask(opened, as: sent)
     idleTimer?.begin(at: clock.now)
     return response
+  }
+
+  /// The fields with the token that was written while a request was under way, or soon after. A
+  /// token that was never accepted is wrong, and not waited for.
+  private func renewedFields(
+    of request: FetchRequest, after refused: HeaderFields
+  ) async throws -> HeaderFields {
+    let credential = SentCredential(to: request.url, refused)
+    let hasExpired = credentials.withLockedValue { state in
+      credential.map { state.refusals.hasAccepted($0) } ?? false
+    }
+    let end = clock.now + (hasExpired && !waitsForCredentials ? Self.limitOfRenewal : .zero)
+    while true {
+      let fields = await currentFields(request.headers, request.bearerFile, request.isOfClient)
+      if fields != refused || clock.now >= end { return fields }
+      try await clock.sleep(until: clock.now + .seconds(2))
+    }
   }
 
   /// The fields of a message of an upload to its own server.

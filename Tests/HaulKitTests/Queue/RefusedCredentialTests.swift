@@ -230,6 +230,33 @@ import Testing
     }
   }
 
+  @Test(arguments: [true, false])
+  func `A token that has expired is waited for, for a minute`(isRenewed: Bool) async throws {
+    let (clock, token) = (ManualClock(), NIOLockedValueBox("Bearer old"))
+    let open = FaultScript.Resource("/open", length: 100)
+    try await DownloadFixture.with(Self.files("new") + [open]) { fixture in
+      let (manager, end) = try fixture.manager(clock: clock) {
+        $0.bearerField = { (_) throws(TransferError) in token.withLockedValue { $0 } }
+      }
+      let requests = try ["/open", "/d/1"].map { path in
+        try fixture.request(path, as: String(path.dropFirst().filter { $0 != "/" })) {
+          $0.headers = [("Authorization", "Bearer old")]
+          $0.bearerFile = "/token"
+        }
+      }
+      #expect(try await manager.add(requests[0]).result.state == .completed)
+      let transfer = try await manager.add(requests[1])
+      for look in 1...(isRenewed ? 1 : 30) {
+        try await until { clock.wakeUps.contains(.seconds(2 * look)) }
+        if isRenewed { token.withLockedValue { $0 = "Bearer new" } }
+        clock.advance(by: .seconds(2))
+      }
+      let result = try await transfer.result
+      #expect(result.error?.code == (isRenewed ? nil : .unauthorized))
+      await end()
+    }
+  }
+
   @Test func `A file that cannot be read leaves the last token, and a client's is not read`()
     async throws
   {
