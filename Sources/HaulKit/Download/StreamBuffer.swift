@@ -134,7 +134,7 @@ extension StreamBuffer {
           piece.offset == state.givenEnd ? piece.bytes : piece.bytes.compact
         state.bufferedBytes += Int64(piece.bytes.count)
         if piece.offset < MisplacedPage.examinedBytes, piece.offset == state.firstBytes.count {
-          state.firstBytes += piece.bytes.prefix(MisplacedPage.examinedBytes)
+          piece.bytes.withBytes { state.firstBytes += $0.prefix(MisplacedPage.examinedBytes) }
         }
       }
       state.peakBuffered = max(state.peakBuffered, state.bufferedBytes)
