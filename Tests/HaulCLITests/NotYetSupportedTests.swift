@@ -3,13 +3,14 @@ import Testing
 /// Parts of the contract that this version does not have.
 @Suite struct NotYetSupportedTests {
   @Test(arguments: [
-    "--mirror", "--priority", "--group", "--after", "--id",
+    "--mirror", "--priority", "--group", "--after", "--id", "--every", "--again",
     "--no-progress-events",
   ])
   func `an option reports that it is not yet supported, in each spelling`(name: String) {
     let wanted =
       name == "--mirror"
-      ? "\(name) is not yet supported; --keep-paths keeps the paths of addresses"
+      ? "\(name) is not yet supported: several addresses of one file; for wget's, "
+        + "--keep-paths keeps the paths of addresses"
       : "\(name) is an option of 'haul add', for the background queue"
     #expect(refusal(["get", "https://h/x", name]) == wanted)
     #expect(refusal(["get", name, "value", "https://h/x"]) == wanted)

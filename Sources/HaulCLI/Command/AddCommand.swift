@@ -21,6 +21,9 @@ struct AddCommand: FetchingCommand {
       Exit status: 0 all were added; 1 an error; 2 wrong usage, nothing was added.
       """)
 
+  /// The letters of its options.
+  static let letters = Set<Character>("odixHqh")
+
   @Argument(
     help: ArgumentHelp(
       "What to download; with --put, the files, then the address; with --run, the program.",

@@ -48,6 +48,9 @@ package enum Invocation {
     let hint =
       switch name {
       case "get": OtherToolOption.hint(in: arguments, own: GetCommand.letters)
+      case "add":
+        UnknownCommand.hint(in: arguments)
+          ?? OtherToolOption.hint(in: arguments, own: AddCommand.letters)
       case "put": OtherToolOption.hintForUpload(in: arguments, own: PutCommand.letters)
       default: UnknownCommand.hint(in: arguments)
       }

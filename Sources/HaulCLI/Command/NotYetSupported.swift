@@ -10,7 +10,7 @@ enum NotYetSupported {
 
   /// The options of `add` that concern the queue, which `get` does not have.
   private static let queueOptions: Set<String> = [
-    "priority", "group", "after", "at", "id", "paused", "no-progress-events",
+    "priority", "group", "after", "at", "id", "paused", "no-progress-events", "every", "again",
   ]
 
   private static func first(of arguments: [String]) -> String? {
@@ -27,7 +27,9 @@ enum NotYetSupported {
     for word in arguments.prefix(while: { $0 != "--" }) where word.hasBytePrefix("--") {
       let name = String(word.dropFirst(2).prefix(beforeAnyOf: "="))
       if missing.contains(name) {
-        return "--\(name) is not yet supported; --keep-paths keeps the paths of addresses"
+        return
+          "--\(name) is not yet supported: several addresses of one file; for wget's, "
+          + "--keep-paths keeps the paths of addresses"
       }
       if command == "get", queueOptions.contains(name) {
         return "--\(name) is an option of 'haul add', for the background queue"

@@ -57,7 +57,16 @@ enum UnknownCommand {
           "-j", "--max-active", "--max-per-host", "--max-connections",
           "--max-connections-per-host", "--schedule",
         ].map { ($0, "it is for all transfers of the daemon: see 'haul limits --help'") }
-        + [("--rate", rate)]),
+        + ["--worker", "--drain", "--metrics-file"].map {
+          ($0, "it is for a run in the foreground: haul get")
+        }
+        + [
+          ("--rate", rate),
+          (
+            "--manifest",
+            "the list itself keeps what is done: the same haul add again adds nothing twice"
+          ),
+        ]),
     "retry": ["--state": retried, "--failed": retried, "--cancelled": retried],
     "remove": ["--state": "write --completed, --failed or --cancelled"],
   ].merging(
