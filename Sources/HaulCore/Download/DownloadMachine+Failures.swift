@@ -318,7 +318,7 @@ extension DownloadMachine {
     guard version == nil, request.firstByte != nil else { return nil }
     switch verdict {
     case .empty: return "an empty file to a request for a range"
-    case .whole where isMisplaced(head):
+    case .whole where misplacedPage(head) != nil:
       return "a web page to a request for a range"
     default: return nil
     }

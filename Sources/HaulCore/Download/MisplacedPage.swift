@@ -64,7 +64,7 @@ private enum FileKind {
     self =
       switch String(end) {
       case let end where Self.pages.contains(end): .page
-      case let end where Self.unknown.contains(end) || !Self.isExtension(end): .unknown
+      case let end where Self.programsAndHosts.contains(end) || !Self.isExtension(end): .unknown
       case let end: Self.texts.contains(end) ? .text : .other
       }
   }
@@ -76,7 +76,7 @@ private enum FileKind {
   }
 
   private static let pages: Set = ["html", "htm", "xhtml", "shtml", "xht", "mht", "mhtml"]
-  private static let unknown: Set = [
+  private static let programsAndHosts: Set = [
     "php", "asp", "aspx", "ashx", "jsp", "cgi", "do", "cfm", "action",
     "com", "org", "net", "edu", "gov", "info", "io", "dev",
   ]

@@ -50,7 +50,7 @@ struct MisplacedPageTests {
     #expect(try page("a.xml")?.error(Array("<body>".utf8))?.code == .webPage)
     #expect(try page("a.xml")?.error(Array("<books>".utf8)) == nil, "that is no <b>")
     #expect(try page("a.iso")?.error([]) == nil)
-    let wide = [0xFF, 0xFE] + Self.login.flatMap { [$0, 0] }
+    let wide: [UInt8] = [0xFF, 0xFE] + Self.login.flatMap { [$0, 0] as [UInt8] }
     #expect(try page("a.iso")?.error(wide)?.code == .webPage)
     #expect(try page("a.csv")?.error(wide)?.code == .webPage)
   }

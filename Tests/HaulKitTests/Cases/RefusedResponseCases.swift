@@ -103,9 +103,11 @@ struct RefusedResponseCases {
     }
   }
 
-  private func expect(_ outcome: Outcome?, _ fixture: DownloadFixture, isPage: Bool) throws {
+  private func expect(
+    _ outcome: DownloadFixture.Outcome, _ fixture: DownloadFixture, isPage: Bool
+  ) throws {
     guard isPage else {
-      #expect(outcome?.result.state == .completed)
+      #expect(outcome.result.state == .completed)
       return
     }
     try fixture.expectFailure(outcome, .webPage)
