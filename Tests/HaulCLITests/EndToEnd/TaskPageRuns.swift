@@ -91,12 +91,12 @@ struct TaskPageRuns {
   /// The command lines of the right column, of the sections whose programs are commands too.
   private static func newCommands() throws -> [String] {
     let text = try DocumentPage.text("docs/tasks/coming-from.md")
-    return text.components(separatedBy: "\n").compactMap { line in
+    return text.components(separatedBy: "\n").compactMap { (line) -> String? in
       let columns = line.replacing("\\|", with: "\u{1}").split(separator: "|")
       guard columns.count == 2,
         let now = columns[1].firstMatch(of: /^ `(haul (?:get|put|add|probe) [^`]*)`/)
       else { return nil }
-      return now.output.1.replacing("\u{1}", with: "|")
+      return String(now.output.1).replacing("\u{1}", with: "|")
     }
   }
 
