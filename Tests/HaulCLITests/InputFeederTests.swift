@@ -7,7 +7,7 @@ import NIOConcurrencyHelpers
 import Testing
 
 /// Runs of a list that is longer than what is in the manager at once.
-@Suite(.timeLimit(.minutes(3))) struct InputFeederTests {
+@Suite(.timeLimit(.minutes(10))) struct InputFeederTests {
   private static let count = 300
   private static let window = 8
 

@@ -279,7 +279,7 @@ import Testing
     #expect(fetcher.requests.count == 1)
   }
 
-  @Test(.timeLimit(.minutes(1))) func `nothing keeps a cache alive after its last load`()
+  @Test(.timeLimit(.minutes(10))) func `nothing keeps a cache alive after its last load`()
     async throws
   {
     weak var leaked: ResourceCache<String>?

@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// Files that lead to the web page.
-@Suite(.timeLimit(.minutes(1))) struct RedirectFilesTests {
+@Suite(.timeLimit(.minutes(10))) struct RedirectFilesTests {
   private let directory = FileManager.default.temporaryDirectory
     .appending(path: "haul-redirects-\(UUID().uuidString)").path
   private let clock = ManualClock()

@@ -8,7 +8,7 @@ import Logging
 import Testing
 
 /// Notices that can be clicked.
-@Suite(.timeLimit(.minutes(1))) struct DesktopClicksTests {
+@Suite(.timeLimit(.minutes(10))) struct DesktopClicksTests {
   private let notice = Notice(
     id: "n", number: 1, kind: .dropped, name: "", time: 0, title: "", text: "")
   private let clock = ManualClock()

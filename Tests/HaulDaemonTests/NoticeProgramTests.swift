@@ -6,7 +6,7 @@ import HaulTesting
 import Testing
 
 /// Programs about notices.
-@Suite(.timeLimit(.minutes(1))) struct NoticeProgramTests {
+@Suite(.timeLimit(.minutes(10))) struct NoticeProgramTests {
   private let notice = Notice(
     id: "n", number: 1, kind: .dropped, name: "", time: 0, title: "", text: "")
 

@@ -5,7 +5,7 @@ import ServiceLifecycle
 import Testing
 
 /// A manager in a service group.
-@Suite(.timeLimit(.minutes(1))) struct TransferServiceTests {
+@Suite(.timeLimit(.minutes(10))) struct TransferServiceTests {
   private func group(of manager: TransferManager) -> ServiceGroup {
     ServiceGroup(
       configuration: ServiceGroupConfiguration(

@@ -8,7 +8,7 @@ import Testing
 
 /// What an older version left: a list, and the files beside it, written by its daemon until it was
 /// killed. `Tests/OlderVersion/make.py` says how they were made.
-@Suite(.timeLimit(.minutes(2))) struct OlderVersionTests {
+@Suite(.timeLimit(.minutes(10))) struct OlderVersionTests {
   private static let left = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().appending(path: "OlderVersion")
   /// Names, seeds and lengths of the downloads.

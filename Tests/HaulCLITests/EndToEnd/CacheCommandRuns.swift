@@ -16,7 +16,7 @@ extension CommandFixture {
 }
 
 /// Runs of `haul cache`.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct CacheCommandRuns {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct CacheCommandRuns {
   private static let control = "Cache-Control: max-age=3600"
 
   private static func files(_ paths: String...) -> [FaultScript.Resource] {

@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// Runs of `haul get --cache`.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct CacheRuns {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct CacheRuns {
   static func file(
     _ control: String, length: Int64 = CommandFixture.length, faults: [Fault] = []
   ) -> FaultScript.Resource {

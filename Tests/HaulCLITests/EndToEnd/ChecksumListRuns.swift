@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// Runs of `haul get` with lists of digests, and of `haul verify -c`.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct ChecksumListRuns {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct ChecksumListRuns {
   private static let length: Int64 = 5000
   private static let digest = SeededContent.sha256Hex(seed: CommandFixture.seed, length: length)
   private static let wrong = String(repeating: "0", count: 64)

@@ -2,7 +2,7 @@ import HaulTesting
 import Testing
 
 /// Runs haul with the configuration files that the documentation shows.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct ConfigurationExampleRuns {
   private static let file = ".config/haul/haul.conf"
 

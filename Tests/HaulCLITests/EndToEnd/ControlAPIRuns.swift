@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// The control interface of a real daemon, call by call.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct ControlAPIRuns {
   private static let json = ["Host: localhost", "Content-Type: application/json"]
 

@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// The memory of a process holds credentials, and a core dump is a copy of it.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct CoreDumpRuns {
   /// The largest limit that is allowed here, for the command.
   private static let allowing = #"ulimit -S -c "$(ulimit -H -c)"; "#

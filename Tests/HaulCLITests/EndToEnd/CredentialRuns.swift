@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 /// Secrets from files.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct CredentialRuns {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct CredentialRuns {
   private func write(
     _ text: String, to name: String, mode: Int = 0o600, in fixture: CommandFixture
   ) throws {

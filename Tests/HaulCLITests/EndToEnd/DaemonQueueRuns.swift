@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// What each command does in each situation, through the commands, with one slot.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct DaemonQueueRuns {
   /// The ids of the three transfers.
   struct Three { let a, b, c: String }

@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// The real daemon, steered by commands.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct DaemonRuns {
   @Test
   func `is started by add, downloads after add has ended, and is stopped by a command`()

@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// Secrets of a transfer are in the daemon's database, and nowhere else.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct DaemonSecretsRuns {
   /// A password, a signed query, a bearer token; an access key, and a text of a form.
   private static let canaries = [

@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// Uploads through a real daemon.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct DaemonUploadRuns {
   private static let content = SeededContent(seed: 4).bytes(at: 0, count: 300_000)
 
@@ -137,7 +137,7 @@ struct DaemonUploadRuns {
 }
 
 /// Uploads to an S3 store through a real daemon, which has no access key of its own.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct DaemonS3Runs {
   private static let length = 33 << 20
 

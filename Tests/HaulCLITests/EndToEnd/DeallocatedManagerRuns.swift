@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 /// Managers released without a shutdown.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(10)))
 struct DeallocatedManagerRuns {
   @Test func `100 of each kind leave no open descriptor, thread or connection`() async throws {
     let files = [

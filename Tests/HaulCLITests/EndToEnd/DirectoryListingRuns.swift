@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// What `GET /api/v1/files` lists, over the socket and over TCP.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct DirectoryListingRuns {
   private static func query(_ path: String) -> String {
     let allowed = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "/"))

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// The library's documentation, as `make docs` builds it.
-@Suite(.timeLimit(.minutes(4)))
+@Suite(.timeLimit(.minutes(10)))
 struct DocumentationRuns {
   @Test
   func `The tutorials' programs compile, and no symbol, link or image is missing`() async throws {

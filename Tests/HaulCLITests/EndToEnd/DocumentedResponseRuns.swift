@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// Gets every answer that docs/openapi.yaml has from a real daemon.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct DocumentedResponseRuns {
   private struct Answer {
     let method: String

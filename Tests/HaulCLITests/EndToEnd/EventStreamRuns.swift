@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// The event stream of a real daemon.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct EventStreamRuns {
   private func withDaemon(
     _ body: (DaemonFixture, ControlClient) async throws -> Void

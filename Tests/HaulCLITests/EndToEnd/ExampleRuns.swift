@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 /// Runs the programs of Examples.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct ExampleRuns {
   func program(_ name: String) -> String {
     CommandRun.products.appending(path: name).path

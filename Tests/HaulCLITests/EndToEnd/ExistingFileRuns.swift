@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// --if-exists.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct ExistingFileRuns {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct ExistingFileRuns {
   private static let old: [UInt8] = [1, 2, 3]
 
   private func plant(_ fixture: CommandFixture) throws {

@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 /// Exit status.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct ExitStatusRuns {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct ExitStatusRuns {
   @Test
   func `0 when all completed; 1 when one failed, after the others have finished`() async throws {
     try await CommandFixture.with(

@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// Tokens that expire while transfers wait in the list.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct ExpiredCredentialRuns {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct ExpiredCredentialRuns {
   /// Two transfers of a group that have failed because of their token.
   private func withExpired(
     _ body: (DaemonFixture, _ ids: [String]) async throws -> Void

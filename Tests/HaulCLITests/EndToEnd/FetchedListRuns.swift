@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 /// Runs of `haul get -i ADDRESS`, and of `haul add`.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct FetchedListRuns {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct FetchedListRuns {
   private struct Place {
     let fixture: CommandFixture
     let environment: [String: String]

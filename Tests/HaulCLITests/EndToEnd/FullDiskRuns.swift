@@ -5,7 +5,7 @@ import Testing
 
 /// A separate small disk.
 @Suite(
-  .serialized, .timeLimit(.minutes(5)),
+  .serialized, .timeLimit(.minutes(10)),
   .enabled(if: SmallDisk.isPossible, "mounting a tmpfs needs root and a kernel that lets it"))
 struct FullDiskRuns {
   @Test

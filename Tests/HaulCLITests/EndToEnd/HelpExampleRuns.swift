@@ -4,7 +4,7 @@ import Testing
 
 /// Runs the examples of the help texts, which are also those of the manual pages: both come from
 /// the output of `--experimental-dump-help`.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct HelpExampleRuns {
   private static let paths = [
     "/big.iso", "/a", "/b", "/a.zip", "/b.zip", "/x.bin", "/x.tar.gz", "/y.iso",

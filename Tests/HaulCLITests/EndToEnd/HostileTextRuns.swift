@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 /// Untrusted text on a terminal.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct HostileTextRuns {
   /// How the run shows its progress.
   enum View: CaseIterable {

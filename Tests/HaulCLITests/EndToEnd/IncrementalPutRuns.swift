@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 /// Runs of `haul put --if-exists skip` and `update`.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct IncrementalPutRuns {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct IncrementalPutRuns {
   private func with(
     _ body: (CommandFixture, _ haul: ([String]) async throws -> CommandResult) async throws -> Void
   ) async throws {

@@ -5,7 +5,7 @@ import Testing
 /// Within system limits it works, or says in one line why not.
 @Suite(
   .serialized,
-  .timeLimit(.minutes(3)))
+  .timeLimit(.minutes(10)))
 struct LimitRuns {
   /// Runs the command after these shell commands.
   private func run(

@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// Listeners of a real daemon that other machines or a proxy reach.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct ListenRuns {
   @Test func `without TLS or a password, other machines reach nothing`() async throws {
     try await DaemonFixture.with { (fixture) async throws in

@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// The login page of a real daemon.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct LoginRuns {
   @Test func `the password gives a session, whose page has access by itself`() async throws {
     try await ProxyFixture.with { (proxy) async throws in

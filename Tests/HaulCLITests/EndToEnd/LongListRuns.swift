@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 /// Runs of a list that is longer than what is in memory at once.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct LongListRuns {
   private static let count = 4300
   private static let failing: Set = ["/2", "/4200", "/4300"]

@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 /// A user interface is never blocked.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct MainThreadRuns {
   /// The longest time, in milliseconds, for which the main thread of a program was blocked during
   /// so many downloads.

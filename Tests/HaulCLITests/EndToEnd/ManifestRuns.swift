@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// Runs of `haul get --manifest`.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct ManifestRuns {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct ManifestRuns {
   private static let paths = ["/a.bin", "/b.bin", "/c.bin"]
 
   func with(_ body: (CommandFixture) async throws -> Void) async throws {

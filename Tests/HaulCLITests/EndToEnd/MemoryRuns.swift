@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 /// A body is not kept in memory.
-@Suite(.serialized, .timeLimit(.minutes(3)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct MemoryRuns {
   private static let length: Int64 = 192 << 20
 

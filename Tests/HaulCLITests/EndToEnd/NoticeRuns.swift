@@ -6,7 +6,7 @@ import HaulTesting
 import Testing
 
 /// The real daemon tells when transfers and groups end.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct NoticeRuns {
   @Test func `a list that fails in the watch folder is reported, with its name and the reason`()
     async throws

@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 /// Runs of `haul get s3://bucket/prefix/`.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct ObjectListingRuns {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct ObjectListingRuns {
   private static let keys = ["p/a", "p/b+c d", "p/sub/e", "p/.hidden", "p/x//y", "other"]
 
   private func with(

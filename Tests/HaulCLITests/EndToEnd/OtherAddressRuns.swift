@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// Two files with the same entity tag are never mixed.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct OtherAddressRuns {
   private static let length: Int64 = 4 << 20
   private static let (a, b): (UInt64, UInt64) = (11, 12)

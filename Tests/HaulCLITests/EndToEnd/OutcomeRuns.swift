@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// Outcomes and their JSON.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct OutcomeRuns {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct OutcomeRuns {
   @Test func `A download over eight connections reports its end once`() async throws {
     try await CommandFixture.with(CommandFixture.file(length: 8 << 20)) { fixture in
       let url = fixture.server.url("/file.bin")

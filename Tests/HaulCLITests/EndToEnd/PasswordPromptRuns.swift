@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 /// What the terminal is after a password was asked for.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct PasswordPromptRuns {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct PasswordPromptRuns {
   /// Runs haul in a session of its own with this terminal, and sends it a signal at SIGUSR1. At the
   /// end it prints the status and the modes of the terminal.
   private static let script = """

@@ -2,7 +2,7 @@ import HaulTesting
 import Testing
 
 /// Runs of `haul probe`, and of `--remote-name`.
-@Suite(.timeLimit(.minutes(5))) struct ProbeRuns {
+@Suite(.timeLimit(.minutes(10))) struct ProbeRuns {
   private static func named(_ faults: Fault...) -> FaultScript.Resource {
     CommandFixture.file().with {
       $0.contentDisposition = #"attachment; filename="../server.iso""#

@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// Programs of steps whose manager was killed.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct ProgramRuns {
   /// The first run stays, with its own child process. Later runs report which of the earlier ones
   /// still run, and end.

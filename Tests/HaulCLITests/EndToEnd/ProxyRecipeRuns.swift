@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// The proxies of docs/web.md, with a real daemon behind them.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct ProxyRecipeRuns {
   private static let programs = ["nginx": "/usr/sbin/nginx", "caddyfile": "/usr/bin/caddy"]
   private static let curl = "/usr/bin/curl"

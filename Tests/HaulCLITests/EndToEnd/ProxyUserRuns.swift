@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// The socket of a proxy, to which other users of the machine connect too.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct ProxyUserRuns {
   private static let (curl, setpriv) = ("/usr/bin/curl", "/usr/bin/setpriv")
   private static let proxy = 65_533
@@ -16,8 +16,10 @@ struct ProxyUserRuns {
     }
     var place = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
     while place.path != "/" {
-      var status = stat()
-      guard stat(place.path, &status) == 0, status.st_mode & 0o001 != 0 else { return false }
+      let attributes = try? FileManager.default.attributesOfItem(atPath: place.path)
+      guard let mode = attributes?[.posixPermissions] as? Int, mode & 0o001 != 0 else {
+        return false
+      }
       place.deleteLastPathComponent()
     }
     return true

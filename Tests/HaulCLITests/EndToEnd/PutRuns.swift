@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// Runs of `haul put`.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct PutRuns {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct PutRuns {
   private static let content = SeededContent(seed: 3).bytes(at: 0, count: 300_000)
 
   private func with(

@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// Runs the command lines and the files of the README, in their order.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct ReadmeRuns {
   private static let credentials = "Lists, passwords, defaults"
 

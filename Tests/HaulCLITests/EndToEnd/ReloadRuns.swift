@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// haul.conf is read again while the daemon runs.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct ReloadRuns {
   private static let path = ".config/haul/haul.conf"
   private static let words = "haul.conf has changed"

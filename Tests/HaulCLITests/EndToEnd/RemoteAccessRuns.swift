@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// The control interface over TCP, of a real daemon.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct RemoteAccessRuns {
   static let paths: [(method: String, path: String)] = [
     ("GET", "/api/v1/status"), ("GET", "/api/v1/transfers"), ("GET", "/api/v1/events"),

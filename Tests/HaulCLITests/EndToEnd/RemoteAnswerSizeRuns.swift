@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// What the daemon holds of its answers while a client over TCP does not read them.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct RemoteAnswerSizeRuns {
   /// Adds a hundred transfers, whose documents have 6 MiB.
   private func addLong(_ remote: RemoteFixture) async throws {

@@ -6,7 +6,7 @@ import HaulTesting
 import Testing
 
 /// What the page asks for before it adds, and changes afterwards, over TCP.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct RemoteChangeRuns {
   private func change(
     _ id: String, _ keys: String, _ remote: RemoteFixture

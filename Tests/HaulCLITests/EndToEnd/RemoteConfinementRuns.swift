@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// What a client with the token cannot reach over TCP.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct RemoteConfinementRuns {
   private func makeDirectory(_ path: String) throws {
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)

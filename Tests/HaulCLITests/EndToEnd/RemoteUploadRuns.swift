@@ -5,7 +5,7 @@ import Testing
 
 /// `haul get URL -o s3://bucket/key` with real programs and connections: the fault server is both
 /// the source and the store.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct RemoteUploadRuns {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct RemoteUploadRuns {
   private static let part: Int64 = 8 << 20
   private static let length = 3 * part + 1
   private static let content = SeededContent(seed: 6).bytes(at: 0, count: Int(length))
@@ -167,7 +167,7 @@ import Testing
 }
 
 /// The same through a real daemon.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct DaemonRemoteRuns {
   @Test func `after kill -9 the daemon sends only the parts that are not in the store`()
     async throws

@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// Tokens in files, which are renewed while transfers run or wait.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct RenewedTokenRuns {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct RenewedTokenRuns {
   private static let count = 12
 
   private static func files() -> [FaultScript.Resource] {

@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// Downloads that the daemon repeats.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct RepeatRuns {
   /// Returns when the list and the log say this; the log is written after the end.
   private func say(_ words: String, about id: String, _ fixture: DaemonFixture) async throws {

@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 /// Bars on a terminal.
-@Suite(.serialized, .timeLimit(.minutes(3)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct ResizedTerminalRuns {
   private static let erasure: [UInt8] = Array("\r\u{1B}[J".utf8)
 

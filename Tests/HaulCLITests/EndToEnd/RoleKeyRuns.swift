@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// Uploads with keys that a program gives, with real programs and connections.
-@Suite(.timeLimit(.minutes(3))) struct RoleKeyRuns {
+@Suite(.timeLimit(.minutes(10))) struct RoleKeyRuns {
   private static let answer = """
     {"Version":1,"AccessKeyId":"role-id","SecretAccessKey":"canary-secret",
     "SessionToken":"canary-session","Expiration":"2999-01-01T00:00:00Z"}

@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// Tokens with a scope, at a real daemon.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct ScopedTokenRuns {
   private func add(_ name: String, _ scope: String, _ remote: RemoteFixture) async throws -> String
   {

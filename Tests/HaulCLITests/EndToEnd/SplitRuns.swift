@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 /// Split.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct SplitRuns {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct SplitRuns {
   private func write(_ text: String, to name: String, _ fixture: CommandFixture) throws {
     try Data(text.utf8).write(to: URL(filePath: fixture.path(name)))
   }

@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 /// `haul manifest` and `haul split` of what is on servers.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct StoredManifestRuns {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct StoredManifestRuns {
   private struct Place {
     let fixture: CommandFixture
     let environment: [String: String]

@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// What clients without a token cost a real daemon, and those with one.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct StrangerRuns {
   private struct Port {
     let number: Int

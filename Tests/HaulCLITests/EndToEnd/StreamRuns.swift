@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 /// Runs of `haul get -o -`.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct StreamRuns {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct StreamRuns {
   /// Runs `haul get -o -` with its standard output in a file.
   private func stream(
     _ fixture: CommandFixture, _ options: String...

@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// Runs the command lines and the files of the task pages, in their order.
-@Suite(.serialized, .timeLimit(.minutes(3)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct TaskPageRuns {
   /// Runs each line of a page that has no language, with these parts replaced.
   private func run(

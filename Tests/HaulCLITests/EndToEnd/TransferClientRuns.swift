@@ -8,7 +8,7 @@ import HaulTesting
 import Testing
 
 /// A program's foreground and background transfers, with a real daemon.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct TransferClientRuns {
   /// What one run of a program has.
   private struct Program {

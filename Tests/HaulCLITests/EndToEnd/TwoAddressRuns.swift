@@ -7,7 +7,7 @@ import Testing
 /// A host with two addresses, of which the first is dead. IPv6 is tried first (RFC 8305), and the
 /// server is on 127.0.0.1.
 @Suite(
-  .serialized, .timeLimit(.minutes(5)),
+  .serialized, .timeLimit(.minutes(10)),
   .enabled("needs the right to mount and IPv6 on the loopback") { await OwnHosts.isPossible() })
 struct TwoAddressRuns {
   @Test func `Case 50: a first address that refuses costs no attempt`() async throws {

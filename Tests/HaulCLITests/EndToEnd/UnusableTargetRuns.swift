@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// Unusable targets, on the real file system.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct UnusableTargetRuns {
   enum Defect: String, CaseIterable, CustomTestStringConvertible {
     case directory, symlink, danglingSymlink, fifo, device

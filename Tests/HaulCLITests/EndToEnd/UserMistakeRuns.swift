@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 /// Common mistakes of users.
-@Suite(.timeLimit(.minutes(5))) struct UserMistakeRuns {
+@Suite(.timeLimit(.minutes(10))) struct UserMistakeRuns {
   @Test func `A binary file is not written to a terminal; a text is`() async throws {
     let text = CommandFixture.file("/text").with {
       $0.faults = [Fault(.respond(status: 200, body: "haul\n"))]

@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// `haul watch` beside a real daemon.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct WatchRuns {
   @Test
   func `ends with the last transfer, says how each ended, and has the exit status of wait`()

@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// What the control interface has for the page: limits, order, priorities, details, files.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct WebInterfaceRuns {
   private func call(
     _ method: String, _ path: String, _ body: String? = nil, _ fixture: DaemonFixture

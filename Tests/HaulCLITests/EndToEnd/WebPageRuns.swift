@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// The web page of a real daemon: who gets it, and who gets in.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct WebPageRuns {
   @dynamicMemberLookup
   private struct Page {

@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 /// Get --worker.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct WorkerRuns {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct WorkerRuns {
   @Test func `0 if all completed, 1 if some failed for good, 75 if another run may help`()
     async throws
   {

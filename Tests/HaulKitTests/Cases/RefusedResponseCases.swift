@@ -170,7 +170,7 @@ struct RefusedResponseCases {
       try fixture.expectWhole(try await fixture.finish(try fixture.file()))
       fixture.server.setFaults(resourcePath, [Fault(Self.login)])
       let refused = try await fixture.finish(try fixture.file())
-      try fixture.expectFailure(refused, .webPage)
+      #expect(refused.result.error?.code == .webPage)
       fixture.server.setFaults(resourcePath, [])
       try fixture.expectWhole(try await fixture.finish(try fixture.file()))
       #expect(fixture.ranges.count <= 4)

@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: SmallDisk.isPossible, why), .timeLimit(.minutes(1)))
+  @Test(.enabled(if: SmallDisk.isPossible, why), .timeLimit(.minutes(10)))
   func `A length that does not fit is refused before the body, and leaves nothing`() async throws {
     // The server sends the head and no body byte, so only the length decides.
     let headOnly = Self.file.with { $0.faults = [Fault(.stall(after: 0))] }
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func `An announced length takes no space, and a pause leaves only what has arrived`() async throws
   {
     let announced = FaultScript.Resource(

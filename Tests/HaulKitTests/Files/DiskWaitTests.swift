@@ -63,7 +63,7 @@ import Testing
     history.reasons(of: transfer).contains { $0.text(at: 0).contains(text) }
   }
 
-  @Test(.enabled(if: SmallDisk.isPossible, why), .timeLimit(.minutes(2)))
+  @Test(.enabled(if: SmallDisk.isPossible, why), .timeLimit(.minutes(10)))
   func `A full disk delays only transfers on that disk, and they resume by themselves`()
     async throws
   {
@@ -82,7 +82,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: SmallDisk.isPossible, why), .timeLimit(.minutes(2)))
+  @Test(.enabled(if: SmallDisk.isPossible, why), .timeLimit(.minutes(10)))
   func `A body of unknown length that fills the disk resumes from its bytes`() async throws {
     let unannounced = Self.file("f").with {
       $0.faults = [Fault(.ignoreRange, .chunked(), when: .request(1))]
@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: SmallDisk.isPossible, why), .timeLimit(.minutes(2)))
+  @Test(.enabled(if: SmallDisk.isPossible, why), .timeLimit(.minutes(10)))
   func `A transfer that waits for a full disk can be cancelled, and its bytes are deleted`()
     async throws
   {
@@ -118,7 +118,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: SmallDisk.isPossible, why), .timeLimit(.minutes(2)), arguments: ["", "/sub"])
+  @Test(.enabled(if: SmallDisk.isPossible, why), .timeLimit(.minutes(10)), arguments: ["", "/sub"])
   func `A missing file system is waited for, and nothing is created in its place`(
     sub: String
   ) async throws {

@@ -6,7 +6,7 @@ import HaulTesting
 import Testing
 
 /// A digest is computed while the bytes arrive.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct IncrementalDigestTests {
   private static let length: Int64 = 8 << 20
 

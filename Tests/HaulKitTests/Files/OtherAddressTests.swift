@@ -6,7 +6,7 @@ import Testing
 
 /// Two resources of one server or two with the same entity tag, as nginx makes it: same length,
 /// same second.
-@Suite(.timeLimit(.minutes(3))) struct OtherAddressTests {
+@Suite(.timeLimit(.minutes(10))) struct OtherAddressTests {
   private static let length = 2 << 20
   private static let (a, b): (UInt64, UInt64) = (21, 22)
 
@@ -290,7 +290,7 @@ import Testing
 }
 
 /// Equal ends prove nothing, because disk images have long equal stretches.
-@Suite(.timeLimit(.minutes(3))) struct ComparisonOffsetTests {
+@Suite(.timeLimit(.minutes(10))) struct ComparisonOffsetTests {
   @Test func `Another file with the same last bytes is detected as different`() async throws {
     let resource = FaultScript.Resource.stalling("/f", seed: 31).with {
       $0.entityTag = nil

@@ -6,7 +6,7 @@ import HaulTesting
 import Testing
 
 /// The production manager and network on a simulated disk, where the process may die anywhere.
-@Suite(.timeLimit(.minutes(5))) struct PublicationCrashTests {
+@Suite(.timeLimit(.minutes(10))) struct PublicationCrashTests {
   private static let path = "/d"
   private static let length = 200_000
 

@@ -6,7 +6,7 @@ import HaulTesting
 import Testing
 
 /// Commands while the digest is computed.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct StoppedVerificationTests {
   private static let length: Int64 = 6 << 20
   /// Few enough that they are not read back before the new ones have come, however long that takes.

@@ -4,7 +4,7 @@ import NIOConcurrencyHelpers
 import Testing
 
 /// A transport and a store of a user, with public API only.
-@Suite(.timeLimit(.minutes(2))) struct CallersTransportTests {
+@Suite(.timeLimit(.minutes(10))) struct CallersTransportTests {
   private struct NotOurs: Error {}
 
   /// Answers each request with the result of a closure, and records the requests.

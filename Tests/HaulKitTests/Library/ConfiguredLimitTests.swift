@@ -4,7 +4,7 @@ import NIOConcurrencyHelpers
 import Testing
 
 /// The meaning of the numbers in a configuration.
-@Suite(.timeLimit(.minutes(2))) struct ConfiguredLimitTests {
+@Suite(.timeLimit(.minutes(10))) struct ConfiguredLimitTests {
   @Test func `With a limit of 0, nothing starts until the limit is raised`() async throws {
     var configuration = TransferManager.Configuration()
     configuration.maximumActive = 0

@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// Values at the ends of their ranges, from servers, transports and callers.
-@Suite(.timeLimit(.minutes(1))) struct ExtremeValueTests {
+@Suite(.timeLimit(.minutes(10))) struct ExtremeValueTests {
   /// Answers each request with these header fields and this body.
   private struct Fixed: Transport {
     let headers: HeaderFields

@@ -3,7 +3,7 @@ import HaulKit
 import Testing
 
 /// A group of the owner and clients over TCP.
-@Suite(.timeLimit(.minutes(1))) struct GroupSidesTests {
+@Suite(.timeLimit(.minutes(10))) struct GroupSidesTests {
   /// - Parameter isOfClient: whether a client over TCP adds it.
   private func request(
     _ name: String, isOfClient: Bool, in group: String = "album"

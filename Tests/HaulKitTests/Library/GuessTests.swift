@@ -6,7 +6,7 @@ import NIOConcurrencyHelpers
 import Testing
 
 /// What a developer who knows URLSession, Alamofire or Nuke types first.
-@Suite(.timeLimit(.minutes(2))) struct GuessTests {
+@Suite(.timeLimit(.minutes(10))) struct GuessTests {
   private static let file = FaultScript.Resource("/a.bin", seed: 3, length: 300_000)
 
   /// The code of what `body` throws.

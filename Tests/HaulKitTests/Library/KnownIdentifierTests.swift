@@ -4,7 +4,7 @@ import NIOConcurrencyHelpers
 import Testing
 
 /// An identifier that is added again.
-@Suite(.timeLimit(.minutes(1))) struct KnownIdentifierTests {
+@Suite(.timeLimit(.minutes(10))) struct KnownIdentifierTests {
   private func request(_ input: String) -> TransferRequest {
     var request = TransferRequest.step("say", input: input)
     request.identifier = "one"

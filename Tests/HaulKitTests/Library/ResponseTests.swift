@@ -6,7 +6,7 @@ import NIOConcurrencyHelpers
 import Testing
 
 /// What a program learns of the answers of servers.
-@Suite(.timeLimit(.minutes(2))) struct ResponseTests {
+@Suite(.timeLimit(.minutes(10))) struct ResponseTests {
   private static let file = FaultScript.Resource("/a.bin", seed: 3, length: 300_000)
 
   private func answering(

@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// The lifetime of a manager.
-@Suite(.timeLimit(.minutes(2))) struct ScopeTests {
+@Suite(.timeLimit(.minutes(10))) struct ScopeTests {
   private struct Own: Error {}
 
   @Test func `A manager of a scope is shut down when the scope returns`() async throws {

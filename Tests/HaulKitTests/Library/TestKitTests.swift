@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 /// `HaulTesting` in the tests of users.
-@Suite(.timeLimit(.minutes(2))) struct TestKitTests {
+@Suite(.timeLimit(.minutes(10))) struct TestKitTests {
   private static let file = FaultScript.Resource("/f", seed: 5, length: 100_000)
 
   /// Downloads the file to a disk with its own manager.

@@ -3,7 +3,7 @@ import HaulKit
 import Testing
 
 /// Which transfers wait for a paused one, as `haul wait` asks.
-@Suite(.timeLimit(.minutes(1))) struct WaitingForPausedTests {
+@Suite(.timeLimit(.minutes(10))) struct WaitingForPausedTests {
   /// Adds transfers that each wait for the one before.
   private func withChain(
     _ count: Int, _ body: (TransferManager, [TransferID]) async throws -> Void

@@ -74,7 +74,7 @@ import Testing
     .init("/f.bin", seed: seed, length: 2 << 20, faults: [Fault(.stall(after: 1 << 20))])
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func `Progress includes intermediate values, never falls, and never exceeds the length`()
     async throws
   {
@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func `Bytes are written as they arrive, and nothing is published before the end`() async throws {
     try await DownloadFixture.with([Self.halfSent(2)]) { fixture in
       let request = try fixture.request("/f.bin") { $0.connections = 1 }
@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func `The existing file stays until the new one is complete`() async throws {
     try await DownloadFixture.with([Self.halfSent(2)]) { fixture in
       try fixture.put([1, 2, 3], as: "f.bin")

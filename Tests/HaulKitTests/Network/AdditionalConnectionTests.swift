@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// What an additional connection gets ends no download.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct AdditionalConnectionTests {
   private static let length: Int64 = 4 << 20
 
@@ -56,7 +56,7 @@ struct AdditionalConnectionTests {
 }
 
 /// Servers that refuse or break requests for a range.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct RefusedRangeTests {
   private func finish(
     _ actions: Fault.Action..., retries: Int = 3,

@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// What the normalizer repairs (decision 024), over Haul's plain client and over the TLS client.
-@Suite(.timeLimit(.minutes(2))) struct CarelessServerTests {
+@Suite(.timeLimit(.minutes(10))) struct CarelessServerTests {
   static let gets = "HTTP/1.1 200 OK\r\n"
 
   private func finish(

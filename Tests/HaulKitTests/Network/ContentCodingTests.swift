@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// Content codings.
-@Suite(.timeLimit(.minutes(2))) struct ContentCodingTests {
+@Suite(.timeLimit(.minutes(10))) struct ContentCodingTests {
   /// 20,000 times `haul` and a line feed, in each coding.
   private static let bodies: [(coding: String, base64: String)] = [
     (

@@ -125,7 +125,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func `The rate limit applies to HTTP-2`() async throws {
     try await DownloadFixture.with(Self.files(1), tls: .good, http2: true) { fixture in
       let clock = ManualClock()
@@ -289,7 +289,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func `An empty answer without the end of its stream is no empty file`() async throws {
     let fault = Fault(.status(200), .cut(how: .stall, after: 0), when: .request(1))
     try await DownloadFixture.with(Self.files(1, fault), tls: .good, http2: true) { fixture in
@@ -323,7 +323,7 @@ import Testing
   }
 
   /// The run ends when all connections are closed.
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func `A connection without streams is closed after GOAWAY`() async throws {
     let fault = Fault(.ignoreRange, .chunked(), .cut(how: .endThenGoAway, after: 1000))
     try await DownloadFixture.with(Self.files(1, fault), tls: .good, http2: true) { fixture in

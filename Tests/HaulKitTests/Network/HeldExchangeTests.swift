@@ -5,7 +5,7 @@ import NIOConcurrencyHelpers
 import Testing
 
 /// Requests of uploads without a body, or with one in memory.
-@Suite(.timeLimit(.minutes(2))) struct HeldExchangeTests {
+@Suite(.timeLimit(.minutes(10))) struct HeldExchangeTests {
   /// Counts how often the connection took it.
   private struct Body: HeldBody, AsyncSequence {
     typealias Element = any ByteChunk

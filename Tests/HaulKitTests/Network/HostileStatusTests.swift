@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// Answers with an invalid status.
-@Suite(.timeLimit(.minutes(2))) struct HostileStatusTests {
+@Suite(.timeLimit(.minutes(10))) struct HostileStatusTests {
   private func failure(_ fixture: DownloadFixture) async throws -> TransferError? {
     try await fixture.finish(
       fixture.request("/f", as: "out") {

@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// Connections between requests: those of Haul's plain HTTP client, and those of the TLS client.
-@Suite(.timeLimit(.minutes(1))) struct KeptConnectionTests {
+@Suite(.timeLimit(.minutes(10))) struct KeptConnectionTests {
   private static let length: Int64 = 300_000
 
   /// Runs `body` with a transport that keeps connections for so long.

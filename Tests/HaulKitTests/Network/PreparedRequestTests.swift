@@ -5,7 +5,7 @@ import NIOConcurrencyHelpers
 import Testing
 
 /// `TransferManager.Configuration.prepare`: a hook that signs each request and renews the token.
-@Suite(.timeLimit(.minutes(2))) struct PreparedRequestTests {
+@Suite(.timeLimit(.minutes(10))) struct PreparedRequestTests {
   /// Creates a new token after a refusal, and records the calls.
   private final class Signer: Sendable {
     private let state = NIOLockedValueBox((asked: [OutgoingRequest](), token: 1))

@@ -138,7 +138,7 @@ extension FaultScript.Resource {
     }
   }
 
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(.minutes(10)))
   func `Twenty redirects to the same address are a loop`() async throws {
     try await repeated(302) { fixture, outcome in
       try fixture.expectFailure(.tooManyRedirects, outcome, without: "f.bin")

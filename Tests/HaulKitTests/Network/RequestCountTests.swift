@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 // The exact number of requests to a server: an unnecessary one is a fault.
-@Suite(.timeLimit(.minutes(1))) struct RequestCountTests {
+@Suite(.timeLimit(.minutes(10))) struct RequestCountTests {
   @Test(arguments: [1, 8])
   func `A list of n small files needs n requests, one for each`(connections: Int) async throws {
     let paths = (0..<25).map { "/f\($0)" }

@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test(
-    .timeLimit(.minutes(1)),
+    .timeLimit(.minutes(10)),
     arguments: [false, true], [429, 503])
   func `The server gets no request until Retry-After has passed`(
     isDate: Bool, status: Int

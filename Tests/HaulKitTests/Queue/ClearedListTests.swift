@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// What is cleared from a stored list, and what is found in it, while nothing runs.
-@Suite(.timeLimit(.minutes(1))) struct ClearedListTests {
+@Suite(.timeLimit(.minutes(10))) struct ClearedListTests {
   private func withList(
     _ body: (TransferManager, (_ name: String, _ group: String?) throws -> TransferRequest)
       async throws -> Void

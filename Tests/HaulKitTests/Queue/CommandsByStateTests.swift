@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// Commands to a transfer that waits, is paused, or has ended.
-@Suite(.timeLimit(.minutes(2))) struct CommandsByStateTests {
+@Suite(.timeLimit(.minutes(10))) struct CommandsByStateTests {
   @Test
   func `A pause parks a queued transfer, a cancel ends it, and a resume changes nothing`()
     async throws

@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// Commands to a transfer that waits for its next attempt after a lost connection.
-@Suite(.timeLimit(.minutes(2))) struct CommandsDuringBackoffTests {
+@Suite(.timeLimit(.minutes(10))) struct CommandsDuringBackoffTests {
   /// The first waits for its next attempt, or for a slot for it; the second has the only slot.
   private func with(
     connections: Int, _ body: (QueueFixture, [Transfer]) async throws -> Void

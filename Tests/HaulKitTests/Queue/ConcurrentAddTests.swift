@@ -5,7 +5,7 @@ import NIOConcurrencyHelpers
 import Testing
 
 /// Calls of `add` while another one is being stored.
-@Suite(.timeLimit(.minutes(1))) struct ConcurrentAddTests {
+@Suite(.timeLimit(.minutes(10))) struct ConcurrentAddTests {
   private typealias Outcomes = NIOLockedValueBox<[String: Result<TransferID, TransferError>]>
 
   /// Begins them one after the other, without waiting, and lets all of them finish.

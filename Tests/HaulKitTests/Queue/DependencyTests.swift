@@ -5,7 +5,7 @@ import NIOConcurrencyHelpers
 import Testing
 
 /// Dependencies between transfers.
-@Suite(.timeLimit(.minutes(2))) struct DependencyTests {
+@Suite(.timeLimit(.minutes(10))) struct DependencyTests {
   private func step(
     _ name: String, after: [String], group: String? = nil,
     policy: TransferRequest.DependencyPolicy = .block

@@ -5,7 +5,7 @@ import Testing
 
 /// A slot is free only when everything in it has stopped: on the real engine, over the real
 /// network.
-@Suite(.timeLimit(.minutes(2))) struct FreedSlotTests {
+@Suite(.timeLimit(.minutes(10))) struct FreedSlotTests {
   /// What stops a running transfer.
   enum Order: CaseIterable, Sendable {
     case pause, cancel, cancelKeepingBytes, remove, requeue, restart

@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// Many transfers at once, as a group and as a queue.
-@Suite(.timeLimit(.minutes(2))) struct GroupTests {
+@Suite(.timeLimit(.minutes(10))) struct GroupTests {
   private func requests(
     _ queue: QueueFixture, _ names: [String], group: String
   ) throws -> [TransferRequest] {

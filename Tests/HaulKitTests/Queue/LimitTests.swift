@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// Limits, suspension, counts, and the end of each member.
-@Suite(.timeLimit(.minutes(2))) struct LimitTests {
+@Suite(.timeLimit(.minutes(10))) struct LimitTests {
   private static let held = ["a", "b", "c", "d", "e"].map { FaultScript.Resource.held($0) }
 
   @Test func `Raising the limit starts more transfers at once, and lowering it stops none`()

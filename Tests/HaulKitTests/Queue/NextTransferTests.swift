@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// How the end of one transfer affects the next one.
-@Suite(.timeLimit(.minutes(2))) struct NextTransferTests {
+@Suite(.timeLimit(.minutes(10))) struct NextTransferTests {
   @Test func `A transfer that waits for a slot is queued, and reports the reason`() async throws {
     var added: [Transfer] = []
     let history = try await QueueFixture.with([.held("a"), .plain("b")]) { queue in

@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// The order of starts, by position and by command.
-@Suite(.timeLimit(.minutes(2))) struct OrderTests {
+@Suite(.timeLimit(.minutes(10))) struct OrderTests {
   private static let names: [FaultScript.Resource] = [
     .held("a"), .plain("b"), .plain("c"), .plain("d"), .plain("e"),
   ]

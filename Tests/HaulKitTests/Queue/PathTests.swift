@@ -7,7 +7,7 @@ import NIOConcurrencyHelpers
 import Testing
 
 /// Paths in requests.
-@Suite(.timeLimit(.minutes(1))) struct PathTests {
+@Suite(.timeLimit(.minutes(10))) struct PathTests {
   private func code(_ body: () async throws -> Void) async throws -> TransferError.Code? {
     do {
       try await body()

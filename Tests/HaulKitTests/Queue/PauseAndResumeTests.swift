@@ -6,7 +6,7 @@ import NIOConcurrencyHelpers
 import Testing
 
 /// A pause and a resume in quick succession, on one manager.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct PauseAndResumeTests {
   /// What the transfer is doing when the command comes.
   enum Moment: CaseIterable, Sendable {

@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// Priorities with one slot.
-@Suite(.timeLimit(.minutes(2))) struct PriorityTests {
+@Suite(.timeLimit(.minutes(10))) struct PriorityTests {
   private static let each = 12
 
   @Test func `A higher priority starts more often, and a lower one is never starved`() async throws

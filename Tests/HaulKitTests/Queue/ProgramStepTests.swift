@@ -7,7 +7,7 @@ import NIOConcurrencyHelpers
 import Testing
 
 /// Steps that run programs.
-@Suite(.timeLimit(.minutes(2))) struct ProgramStepTests {
+@Suite(.timeLimit(.minutes(10))) struct ProgramStepTests {
   @Test func `Arguments reach a program unchanged, without a shell`() async throws {
     let words = [
       "a b", "it's \"quoted\"", "two\nlines", "", "äöü 漢字 🧵", "$HOME `id` $(id) ; * \\", "-n",

@@ -8,7 +8,7 @@ import NIOConcurrencyHelpers
 import Testing
 
 /// Programs of steps that are paused, cancelled, or outlive the manager.
-@Suite(.timeLimit(.minutes(2))) struct ProgramStopTests {
+@Suite(.timeLimit(.minutes(10))) struct ProgramStopTests {
   /// Runs until a signal ends it.
   private static let endless = "echo $$ >> started; exec sleep 300"
 

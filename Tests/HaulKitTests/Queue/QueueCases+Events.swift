@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// Hard cases of a queue: events, and stored data.
-@Suite(.timeLimit(.minutes(2))) struct QueueEventCases {
+@Suite(.timeLimit(.minutes(10))) struct QueueEventCases {
   private static let disk = TransferError(.diskFull, "no space is left")
 
   @Test func `Every subscriber gets every state change once and in order, however slow it is`()

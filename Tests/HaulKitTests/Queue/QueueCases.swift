@@ -6,7 +6,7 @@ import NIOConcurrencyHelpers
 import Testing
 
 /// Hard cases of a queue; see docs/cases.md.
-@Suite(.timeLimit(.minutes(2))) struct QueueCases {
+@Suite(.timeLimit(.minutes(10))) struct QueueCases {
   @Test func `Concurrent pause, cancel and removal of one transfer start one other`() async throws {
     let names: [FaultScript.Resource] = [.held("a"), .held("b"), .plain("c"), .plain("d")]
     try await QueueFixture.with(names) { queue in

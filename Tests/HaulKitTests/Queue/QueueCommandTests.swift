@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// Commands to one transfer, and to many.
-@Suite(.timeLimit(.minutes(2))) struct QueueCommandTests {
+@Suite(.timeLimit(.minutes(10))) struct QueueCommandTests {
   @Test func `Start, pause, resume, restart and success each have their own event`() async throws {
     var added: Transfer?
     let history = try await QueueFixture.with([.held("a")]) { queue in

@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// The process ends: records, files and live state.
-@Suite(.timeLimit(.minutes(2))) struct RecoveryTests {
+@Suite(.timeLimit(.minutes(10))) struct RecoveryTests {
   private static let names: [FaultScript.Resource] = [
     .plain("done"), .broken("failed"), .held("cancelled"), .held("paused"), .held("running"),
     .plain("waiting"), .plain("parked"),

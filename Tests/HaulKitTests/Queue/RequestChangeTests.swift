@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// Requests of members that are changed while they are in the list.
-@Suite(.timeLimit(.minutes(2))) struct RequestChangeTests {
+@Suite(.timeLimit(.minutes(10))) struct RequestChangeTests {
   @Test func `A new address for an expired link resumes from the bytes on disk`() async throws {
     try await QueueFixture.with([.held("a")]) { queue in
       func request(_ token: String) throws -> TransferRequest {

@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// A restart replaces the file that the transfer completed, and no other.
-@Suite(.timeLimit(.minutes(2))) struct RestartedFileTests {
+@Suite(.timeLimit(.minutes(10))) struct RestartedFileTests {
   @Test(arguments: DownloadRequest.IfExists.allCases)
   func `An unchanged file is replaced`(ifExists: DownloadRequest.IfExists) async throws {
     try await QueueFixture.with([.plain("a")]) { queue in

@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// Transfers with several connections each.
-@Suite(.timeLimit(.minutes(2))) struct SeveralConnectionsTests {
+@Suite(.timeLimit(.minutes(10))) struct SeveralConnectionsTests {
   private static let names: [FaultScript.Resource] = [.held("a"), .held("b"), .plain("c")]
 
   private func with(

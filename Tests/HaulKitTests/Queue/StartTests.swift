@@ -5,7 +5,7 @@ import NIOConcurrencyHelpers
 import Testing
 
 /// Events between the decision to start and the run.
-@Suite(.timeLimit(.minutes(1))) struct StartTests {
+@Suite(.timeLimit(.minutes(10))) struct StartTests {
   @Test func `A transfer that starts during the shutdown is stopped at once`() async throws {
     let (clock, store) = (ManualClock(), StartStore())
     try await StepFixture.with(clock: clock, store: store) { fixture in

@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// Steps are members of the queue like transfers.
-@Suite(.timeLimit(.minutes(2))) struct StepTests {
+@Suite(.timeLimit(.minutes(10))) struct StepTests {
   @Test func `The number of running steps reaches the limit and does not exceed it`() async throws {
     let gate = StepGate()
     try await QueueFixture.with([], active: 4) { queue in

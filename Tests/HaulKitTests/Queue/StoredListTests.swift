@@ -9,7 +9,7 @@ import NIOConcurrencyHelpers
 import Testing
 
 /// A manager with a directory, as a program opens it.
-@Suite(.timeLimit(.minutes(2))) struct StoredListTests {
+@Suite(.timeLimit(.minutes(10))) struct StoredListTests {
   /// Opens the stored list, and shuts its manager down afterwards.
   private func open(
     _ fixture: DownloadFixture, _ configuration: TransferManager.Configuration = .init(),

@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// A target has one owner, until that one ends; with the limit at 1.
-@Suite(.timeLimit(.minutes(2))) struct TargetOwnerTests {
+@Suite(.timeLimit(.minutes(10))) struct TargetOwnerTests {
   /// A download of `b` to the file of `a`.
   private func intruder(_ queue: QueueFixture) throws -> TransferRequest {
     try queue.request("b") { $0.destination = .file(queue.base.path("./a")) }

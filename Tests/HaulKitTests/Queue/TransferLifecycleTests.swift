@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// From the plain request to a failure half-way.
-@Suite(.timeLimit(.minutes(2))) struct TransferLifecycleTests {
+@Suite(.timeLimit(.minutes(10))) struct TransferLifecycleTests {
   @Test func `A request that was not added is a plain value, and nothing runs`() async throws {
     let history = try await QueueFixture.with([.plain("a")]) { queue in
       let request = try queue.request("a")

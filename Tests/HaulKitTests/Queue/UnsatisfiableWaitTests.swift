@@ -5,7 +5,7 @@ import NIOConcurrencyHelpers
 import Testing
 
 /// A wait for a transfer that cannot end by itself returns with the reason.
-@Suite(.timeLimit(.minutes(2))) struct UnsatisfiableWaitTests {
+@Suite(.timeLimit(.minutes(10))) struct UnsatisfiableWaitTests {
   private func step(
     _ name: String, _ action: String = "pass", after: [String] = [], group: String? = nil
   ) -> TransferRequest {

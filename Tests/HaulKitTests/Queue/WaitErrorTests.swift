@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// Waits for an end that does not come say why.
-@Suite(.timeLimit(.minutes(2))) struct WaitErrorTests {
+@Suite(.timeLimit(.minutes(10))) struct WaitErrorTests {
   private func message(_ transfer: Transfer) async -> String {
     if case .failure(let error) = await outcome(transfer) { error.message } else { "" }
   }

@@ -18,7 +18,7 @@ struct MockTransport: Transport {
 }
 
 /// The samples about testing.
-@Suite(.timeLimit(.minutes(1))) struct TestingSamples {
+@Suite(.timeLimit(.minutes(10))) struct TestingSamples {
   @Test func `a mock transport returns its bytes`() async throws {
     let transport = MockTransport(files: ["/a.txt": Array("hello".utf8)])
     let manager = try TransferManager(transport: transport)

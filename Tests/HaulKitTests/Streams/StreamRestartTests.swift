@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// A stream that starts over is read anew.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct StreamRestartTests {
   private static let length: Int64 = 1 << 20
 

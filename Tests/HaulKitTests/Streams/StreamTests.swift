@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// A download that a reader reads in order.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct StreamTests {
   private static let window: Int64 = 4 << 20
 

@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// Bytes that a reader has are never mixed and never replaced.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct StreamVersionTests {
   private static let held = Fault(.stall(after: 200 * kibi))
 

@@ -59,8 +59,12 @@ final class FakeSource: Transport {
   var snapshot: State { state.withLockedValue { $0 } }
   var content: [UInt8] {
     let state = snapshot
-    return state.text.map { Array($0.utf8) }
-      ?? SeededContent(seed: state.seed).bytes(at: 0, count: state.length)
+    return Self.bytes(of: state, at: 0, count: state.length)
+  }
+
+  private static func bytes(of state: State, at offset: Int64, count: Int) -> [UInt8] {
+    state.text.map { Array($0.utf8.dropFirst(Int(offset)).prefix(count)) }
+      ?? SeededContent(seed: state.seed).bytes(at: offset, count: count)
   }
 
   func change(_ body: (inout State) -> Void) { state.withLockedValue { body(&$0) } }
@@ -111,7 +115,6 @@ final class FakeSource: Transport {
     }
     return FetchResponse(
       head: ResponseHead(status: status, headers: HeaderFields(fields), url: request.url),
-      bytes: SeededContent(seed: state.seed).bytes(
-        at: range.lowerBound, count: count ?? range.count))
+      bytes: Self.bytes(of: state, at: range.lowerBound, count: count ?? range.count))
   }
 }

@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// `--if-exists skip` and `update` with whole runs, judged by what the servers have.
-@Suite(.timeLimit(.minutes(3))) struct IncrementalUploadTests {
+@Suite(.timeLimit(.minutes(10))) struct IncrementalUploadTests {
   private static func disk(_ files: [String: [UInt8]]) -> SimulatedDisk {
     let disk = SimulatedDisk()
     disk.makeDirectory("/d")

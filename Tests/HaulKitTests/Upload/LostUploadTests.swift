@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// Uploads in parts whose beginning was not answered: the next run deletes them.
-@Suite(.timeLimit(.minutes(2))) struct LostUploadTests {
+@Suite(.timeLimit(.minutes(10))) struct LostUploadTests {
   private static let part = RemoteUploadTests.part
 
   private static func request() throws -> TransferRequest {

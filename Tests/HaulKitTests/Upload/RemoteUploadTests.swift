@@ -6,7 +6,7 @@ import NIOConcurrencyHelpers
 import Testing
 
 /// Uploads of a remote resource to an S3 store, both in memory.
-@Suite(.timeLimit(.minutes(3))) struct RemoteUploadTests {
+@Suite(.timeLimit(.minutes(10))) struct RemoteUploadTests {
   static let path = "/b/k"
   static let part = 8 << 20
 

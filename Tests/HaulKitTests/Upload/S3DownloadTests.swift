@@ -5,7 +5,7 @@ import NIOConcurrencyHelpers
 import Testing
 
 /// Downloads of objects of an S3 store, and uploads whose source is one.
-@Suite(.timeLimit(.minutes(1))) struct S3DownloadTests {
+@Suite(.timeLimit(.minutes(10))) struct S3DownloadTests {
   private static let key = S3Credentials(
     accessKeyID: "AKID", secretAccessKey: "canary/secret", sessionToken: "token")
 

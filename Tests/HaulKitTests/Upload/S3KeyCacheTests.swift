@@ -5,7 +5,7 @@ import NIOConcurrencyHelpers
 import Testing
 
 /// Who asks for keys, and who waits.
-@Suite(.timeLimit(.minutes(1))) struct S3KeyCacheTests {
+@Suite(.timeLimit(.minutes(10))) struct S3KeyCacheTests {
   private static let source = S3KeySource(.container, region: "r")
 
   /// A source that answers when the test says so.

@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// Uploads with the keys of a role, judged by what the services and the store were sent.
-@Suite(.timeLimit(.minutes(3))) struct S3KeyTests {
+@Suite(.timeLimit(.minutes(10))) struct S3KeyTests {
   private static let instance = S3KeySource.Place.instance(
     address: (try? ResourceURL(FakeKeyServices.metadata)) ?? .unknown)
   private static let webIdentity = S3KeySource.Place.webIdentity(

@@ -5,7 +5,7 @@ import NIOConcurrencyHelpers
 import Testing
 
 /// Uploads of bytes that can be read only once to an S3 store in memory.
-@Suite(.timeLimit(.minutes(3))) struct S3StreamTests {
+@Suite(.timeLimit(.minutes(10))) struct S3StreamTests {
   private static let path = "/b/k"
   private static let window = 8 << 20
 

@@ -6,7 +6,7 @@ import NIOConcurrencyHelpers
 import Testing
 
 /// Uploads to an S3 store in memory, judged by what the store has.
-@Suite(.timeLimit(.minutes(3))) struct S3UploadTests {
+@Suite(.timeLimit(.minutes(10))) struct S3UploadTests {
   private static let path = "/b/k"
   private static let part = 16 << 20
 

@@ -5,7 +5,7 @@ import NIOConcurrencyHelpers
 import Testing
 
 /// Records of uploads in a store: another machine continues with the parts.
-@Suite(.timeLimit(.minutes(3))) struct StoredRecordTests {
+@Suite(.timeLimit(.minutes(10))) struct StoredRecordTests {
   private static let part = RemoteUploadTests.part
   private static let credentials = S3Credentials(accessKeyID: "id", secretAccessKey: "canary")
 
@@ -145,7 +145,7 @@ import Testing
 }
 
 /// Whether a store obeys the conditions by which runs do not replace each other's object.
-@Suite(.timeLimit(.minutes(1))) struct StoreConditionTests {
+@Suite(.timeLimit(.minutes(10))) struct StoreConditionTests {
   private func probe(
     _ change: (inout FakeS3.State) -> Void = { _ in },
     fault: @escaping @Sendable (FakeS3.Request, FakeS3.State) -> FakeS3.Fault? = { _, _ in nil }

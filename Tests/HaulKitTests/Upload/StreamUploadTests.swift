@@ -6,7 +6,7 @@ import NIOConcurrencyHelpers
 import Testing
 
 /// Uploads of bytes that can be read only once, through the real client.
-@Suite(.timeLimit(.minutes(3))) struct StreamUploadTests {
+@Suite(.timeLimit(.minutes(10))) struct StreamUploadTests {
   private static let mebibyte = 1 << 20
   private static let window = 8 * mebibyte
 

@@ -5,7 +5,7 @@ import NIOConcurrencyHelpers
 import Testing
 
 /// Uploads to a tus server in memory, judged by what the server has.
-@Suite(.timeLimit(.minutes(3))) struct TusUploadTests {
+@Suite(.timeLimit(.minutes(10))) struct TusUploadTests {
   private static let part = 16 << 20
   private static let length = 4 * part
   private static let content = SeededContent(seed: 9).bytes(at: 0, count: length)

@@ -6,7 +6,7 @@ import Testing
 
 /// Two machines that run the same transfer to a server of files, by PUT or WebDAV: the first one
 /// stops at one of its requests, and goes on once the other one has ended.
-@Suite(.timeLimit(.minutes(5))) struct TwinFileTests {
+@Suite(.timeLimit(.minutes(10))) struct TwinFileTests {
   private static let path = "/d/f"
   /// Longer than what is held of a stream.
   private static let long = UploadExtent.window + 5

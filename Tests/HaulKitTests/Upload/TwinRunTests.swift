@@ -6,7 +6,7 @@ import Testing
 
 /// Two machines that run the same transfer to an S3 store: the first one stops at one of its
 /// requests, and goes on once the other one has ended.
-@Suite(.timeLimit(.minutes(5))) struct TwinRunTests {
+@Suite(.timeLimit(.minutes(10))) struct TwinRunTests {
   private static let path = "/b/k"
   private static let part = 8 << 20
 

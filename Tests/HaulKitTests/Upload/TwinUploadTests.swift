@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// Two machines that run the same transfer to a server that gives each upload an address.
-@Suite(.timeLimit(.minutes(1))) struct TwinUploadTests {
+@Suite(.timeLimit(.minutes(10))) struct TwinUploadTests {
   /// A server of the source, and one that takes uploads by tus.
   private struct Servers: Transport {
     let source: FakeSource

@@ -5,7 +5,7 @@ import NIOConcurrencyHelpers
 import Testing
 
 /// How much of a file an upload gives to its connection at once.
-@Suite(.timeLimit(.minutes(2))) struct UploadChunkTests {
+@Suite(.timeLimit(.minutes(10))) struct UploadChunkTests {
   private static let fastBytes = 40 << 20
 
   /// A server that takes the first bytes at once, and each later chunk only after a second.

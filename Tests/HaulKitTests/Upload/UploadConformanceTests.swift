@@ -6,7 +6,7 @@ import Testing
 
 /// What holds for uploads by any protocol, through the real client, judged by what the server has.
 /// A new protocol is one more case of `UploadMethod`.
-@Suite(.timeLimit(.minutes(3))) struct UploadConformanceTests {
+@Suite(.timeLimit(.minutes(10))) struct UploadConformanceTests {
   /// More than one request, where a server limits their length, and a part of which may resume.
   private static let length = 9 << 20
   private static let content = SeededContent(seed: 3).bytes(at: 0, count: length)

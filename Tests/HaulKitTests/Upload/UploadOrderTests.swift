@@ -5,7 +5,7 @@ import NIOConcurrencyHelpers
 import Testing
 
 /// Orders to an upload, and what other transfers learn from it.
-@Suite(.timeLimit(.minutes(2))) struct UploadOrderTests {
+@Suite(.timeLimit(.minutes(10))) struct UploadOrderTests {
   /// A tus server that answers its first request only when the request is cancelled.
   private final class LateServer: Transport {
     private let asked = NIOLockedValueBox<[String]>([])

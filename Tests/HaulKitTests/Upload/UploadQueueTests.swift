@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// Uploads in a queue that runs one transfer at a time.
-@Suite(.timeLimit(.minutes(2))) struct UploadQueueTests {
+@Suite(.timeLimit(.minutes(10))) struct UploadQueueTests {
   /// A queue, with its server and the uploads `a`, `b` and `c`, of which `a` runs.
   private struct Queue {
     let server: HeldServer

@@ -6,7 +6,7 @@ import NIOConcurrencyHelpers
 import Testing
 
 /// `restart` of an upload that the server has a part of.
-@Suite(.timeLimit(.minutes(2))) struct UploadRestartTests {
+@Suite(.timeLimit(.minutes(10))) struct UploadRestartTests {
   /// A tus server that has taken 2 bytes of each upload, and answers a PATCH only when told to.
   private final class TusServer: Transport {
     private struct State {

@@ -37,7 +37,7 @@ private final class NamingServer: Transport {
 }
 
 /// The target of an upload that a server names.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct UploadTargetTests {
   /// Uploads with tus to an address with every secret.
   private func upload(_ server: NamingServer) async throws -> TransferResult {

@@ -6,7 +6,7 @@ import NIOConcurrencyHelpers
 import Testing
 
 /// Ends that are reported at once, once, and on the actor that asked for them.
-@Suite(.timeLimit(.minutes(2))) struct CompletionTests {
+@Suite(.timeLimit(.minutes(10))) struct CompletionTests {
   private final class Ends: Sendable {
     private let box = NIOLockedValueBox<[TransferResult.State]>([])
 

@@ -6,7 +6,7 @@ import HaulTesting
 import Testing
 
 /// Objects that are no longer needed are released.
-@Suite(.timeLimit(.minutes(2))) struct DeallocationTests {
+@Suite(.timeLimit(.minutes(10))) struct DeallocationTests {
   /// The objects that must be released.
   private final class WeakReferences: Sendable {
     weak let manager: TransferManager?

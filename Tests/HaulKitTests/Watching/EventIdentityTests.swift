@@ -6,7 +6,7 @@ import NIOConcurrencyHelpers
 import Testing
 
 /// What an event says about its transfer, and when it may come.
-@Suite(.timeLimit(.minutes(1))) struct EventIdentityTests {
+@Suite(.timeLimit(.minutes(10))) struct EventIdentityTests {
   private static func request(_ name: String) throws -> TransferRequest {
     var request = TransferRequest.download(
       try ResourceURL("http://host/\(name)"), to: .directory("/nowhere"))

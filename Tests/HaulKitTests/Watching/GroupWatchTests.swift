@@ -4,7 +4,7 @@ import NIOConcurrencyHelpers
 import Testing
 
 /// Watching the members of one group, and the end of all.
-@Suite(.timeLimit(.minutes(2))) struct GroupWatchTests {
+@Suite(.timeLimit(.minutes(10))) struct GroupWatchTests {
   private func step(_ name: String, in group: String?) -> TransferRequest {
     var request = TransferRequest.step(name)
     request.group = group

@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// Subscribers that read later than they subscribed.
-@Suite(.timeLimit(.minutes(2))) struct LateReaderTests {
+@Suite(.timeLimit(.minutes(10))) struct LateReaderTests {
   private func kinds(_ events: TransferEvents) async -> [TransferEvent.Kind] {
     var reported: [TransferEvent.Kind] = []
     for await event in events { reported.append(event.kind) }

@@ -6,7 +6,7 @@ import Observation
 import Testing
 
 /// The list for user interfaces.
-@Suite(.timeLimit(.minutes(2))) @MainActor struct ListTests {
+@Suite(.timeLimit(.minutes(10))) @MainActor struct ListTests {
   @Test func `The rows of a list show the states of its transfers, without secrets`() async throws {
     let names: [FaultScript.Resource] = [.plain("a"), .broken("b"), .held("c"), .held("d")]
     try await QueueFixture.with(names, active: 1) { queue in

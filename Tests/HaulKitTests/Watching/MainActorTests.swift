@@ -9,7 +9,7 @@ import HaulTesting
 import Testing
 
 /// A user interface that adds, follows and commands on the main actor is never blocked.
-@MainActor @Suite(.timeLimit(.minutes(2))) struct MainActorTests {
+@MainActor @Suite(.timeLimit(.minutes(10))) struct MainActorTests {
   /// The most elements that a reader takes before others of its actor can run.
   private static let most = 32
 

@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// The network figures of a result.
-@Suite(.timeLimit(.minutes(2))) struct MetricsTests {
+@Suite(.timeLimit(.minutes(10))) struct MetricsTests {
   @Test func `Metrics count the sent requests and the retries`() async throws {
     let resource = FaultScript.Resource.plain("a").with {
       $0.faults = [Fault(.close(after: 0), when: .init(times: 2))]

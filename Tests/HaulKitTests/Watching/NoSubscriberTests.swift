@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// A manager without subscribers still knows phases and progress.
-@Suite(.timeLimit(.minutes(1))) struct NoSubscriberTests {
+@Suite(.timeLimit(.minutes(10))) struct NoSubscriberTests {
   @Test func `A snapshot without subscribers has no phase when paused or ended`() async throws {
     try await DownloadFixture.with([.held("a"), .plain("b")]) { fixture in
       let manager = try TransferManager()

@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// A subscriber that follows one transfer.
-@Suite(.timeLimit(.minutes(2))) struct OneTransferTests {
+@Suite(.timeLimit(.minutes(10))) struct OneTransferTests {
   private func kinds(_ events: TransferEvents) async -> [TransferEvent.Kind] {
     var reported: [TransferEvent.Kind] = []
     for await event in events { reported.append(event.kind) }

@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// The percentage of each file, and its end.
-@Suite(.timeLimit(.minutes(2))) struct ProgressTests {
+@Suite(.timeLimit(.minutes(10))) struct ProgressTests {
   /// Checks that 100 % was reported once, after all other progress and before the end, which was
   /// reported once and last.
   private func expectWholeOnce(

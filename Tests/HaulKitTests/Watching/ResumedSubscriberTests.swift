@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// Subscribers that resume, and subscribers that come late.
-@Suite(.timeLimit(.minutes(2))) struct ResumedSubscriberTests {
+@Suite(.timeLimit(.minutes(10))) struct ResumedSubscriberTests {
   @Test(arguments: [0, 1, 7, 199, 200])
   func `A subscriber that resumes by number gets all later events once`(
     number: Int

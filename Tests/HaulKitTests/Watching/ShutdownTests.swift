@@ -5,7 +5,7 @@ import NIOConcurrencyHelpers
 import Testing
 
 /// The end of a manager.
-@Suite(.timeLimit(.minutes(2))) struct ShutdownTests {
+@Suite(.timeLimit(.minutes(10))) struct ShutdownTests {
   /// What a transfer waits for when the manager ends.
   enum Wait: CaseIterable, Sendable {
     case body, head, retry, host, slot

@@ -3,7 +3,7 @@ import HaulKit
 import Testing
 
 /// Subscribers that do not read.
-@Suite(.timeLimit(.minutes(2))) struct SlowSubscriberTests {
+@Suite(.timeLimit(.minutes(10))) struct SlowSubscriberTests {
   @Test func `A subscriber that never reads delays nothing, and few events are kept for it`()
     async throws
   {

@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// `download`: a call that ends with its task.
-@Suite(.timeLimit(.minutes(2))) struct StructuredDownloadTests {
+@Suite(.timeLimit(.minutes(10))) struct StructuredDownloadTests {
   @MainActor
   @Test
   func `A download returns when the file is complete, and reports progress on the caller's actor`()

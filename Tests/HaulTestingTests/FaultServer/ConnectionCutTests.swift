@@ -2,7 +2,7 @@ import HaulTesting
 import Testing
 
 /// A response with a faulty end.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct ConnectionCutTests {
   @Test(arguments: [0, 1, 65_536, 99_999, 100_000])
   func `is reset after exactly so many body bytes`(after count: Int) async throws {

@@ -2,7 +2,7 @@ import HaulTesting
 import Testing
 
 /// Controlling the server.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct FaultMatchingTests {
   private let refusal = Fault.Action.status(503)
 

@@ -2,7 +2,7 @@ import HaulTesting
 import Testing
 
 /// Framing faults.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct FramingFaultTests {
   /// The head and every byte after it; the client asks the server to close the connection
   /// afterwards.

@@ -2,7 +2,7 @@ import HaulTesting
 import Testing
 
 /// Head faults.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct HeadFaultTests {
   private func head(_ actions: Fault.Action...) async throws -> WireHead {
     var fault = Fault()

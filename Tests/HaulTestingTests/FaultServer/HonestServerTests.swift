@@ -2,7 +2,7 @@ import HaulTesting
 import Testing
 
 /// A server without faults.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct HonestServerTests {
   @Test
   func `sends the whole resource with its validators, and keeps the connection`() async throws {

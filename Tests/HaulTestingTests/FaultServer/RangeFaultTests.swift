@@ -2,7 +2,7 @@ import HaulTesting
 import Testing
 
 /// Range faults.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct RangeFaultTests {
   private func get(
     _ actions: [Fault.Action], _ fields: [String] = ["Range: bytes=100-199"]

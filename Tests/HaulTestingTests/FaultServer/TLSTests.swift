@@ -3,7 +3,7 @@ import NIOSSL
 import Testing
 
 /// Over TLS.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct TLSTests {
   private func configuration(trusting server: FaultServer) throws -> TLSConfiguration {
     var configuration = TLSConfiguration.makeClientConfiguration()

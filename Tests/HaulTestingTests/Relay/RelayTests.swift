@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 /// A relay.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct RelayTests {
   private static let length = 2_000_000
   private let script = FaultScript([
