@@ -26,12 +26,12 @@ package struct MisplacedPage: Sendable, Hashable {
     // Asked first: every answer comes here, and few are pages.
     if let head, !head.isPage { return nil }
     let ends = [url.path.lastPathName, fileName].map { FileKind(ofName: $0 ?? "") }
-    guard !ends.contains(.page), ends.contains(.text) || ends.contains(.other) else { return nil }
+    guard !ends.contains(.page), ends.contains(.binary) || ends.contains(.other) else { return nil }
     proof =
       switch head?.contentCoding {
       case .some where !isDecoded: .type
       case _ where head == nil: .document
-      case _: ends.contains(.other) ? .text : .tag
+      case _: ends.contains(.binary) ? .text : .tag
       }
   }
 
@@ -55,8 +55,13 @@ package struct MisplacedPage: Sendable, Hashable {
 
 /// What the extension of a name says about its bytes.
 private enum FileKind {
-  case page, text, other
-  /// None, or that of a program of a server, which may send anything, or of a version or a host.
+  case page
+  /// Its bytes are not text.
+  case binary
+  /// They may be text.
+  case other
+  /// No extension, or that of a program of a server, which may send anything, or of a version or a
+  /// host.
   case unknown
 
   init(ofName name: String) {
@@ -64,29 +69,37 @@ private enum FileKind {
     self =
       switch String(end) {
       case let end where Self.pages.contains(end): .page
+      case let end where Self.binaries.contains(end): .binary
+      case let end where Self.short.contains(end): .other
       case let end where Self.programsAndHosts.contains(end) || !Self.isExtension(end): .unknown
-      case let end: Self.texts.contains(end) ? .text : .other
+      case _: .other
       }
   }
 
-  /// A letter at least: `.2` is the end of a version.
+  /// A letter at least: `.2` is the end of a version. Two letters are those of a country, but for
+  /// `short`.
   private static func isExtension(_ end: String) -> Bool {
-    end.utf8.contains(where: FieldScanner.isLetter)
+    end.utf8.count != 2 && end.utf8.contains(where: FieldScanner.isLetter)
       && end.utf8.allSatisfy { FieldScanner.isLetter($0) || FieldScanner.isDigit($0) }
   }
 
   private static let pages: Set = ["html", "htm", "xhtml", "shtml", "xht", "mht", "mhtml"]
+  private static let short: Set = [
+    "md", "js", "ts", "py", "rb", "pl", "sh", "cc", "cs", "kt", "rs", "go", "po", "fa", "fq", "db",
+  ]
   private static let programsAndHosts: Set = [
     "php", "asp", "aspx", "ashx", "jsp", "cgi", "do", "cfm", "action",
     "com", "org", "net", "edu", "gov", "info", "io", "dev",
   ]
-  private static let texts: Set = [
-    "txt", "text", "csv", "tsv", "json", "jsonl", "ndjson", "geojson", "xml", "svg", "rss", "atom",
-    "md", "rst", "tex", "bib", "log", "yaml", "yml", "toml", "ini", "conf", "cfg", "list", "sql",
-    "js", "mjs", "ts", "css", "py", "rb", "pl", "sh", "bash", "ps1", "bat", "r", "c", "h", "cc",
-    "cpp", "hpp", "cs", "java", "kt", "swift", "rs", "go", "lua", "diff", "patch", "po",
-    "ics", "vcf", "srt", "vtt", "m3u", "m3u8", "pls", "kml", "gpx", "pem", "crt", "asc", "sig",
-    "md5", "sha1", "sha256", "sha512", "meta4", "metalink", "plist", "ovpn",
+  private static let binaries: Set = [
+    "zip", "gz", "tgz", "bz2", "xz", "zst", "lz4", "7z", "rar", "tar", "jar", "war", "whl", "cab",
+    "iso", "img", "dmg", "qcow2", "vmdk", "vhd", "vhdx", "vdi", "ova", "wim",
+    "deb", "rpm", "apk", "ipa", "exe", "msi", "dll", "so", "pkg", "bin",
+    "png", "jpg", "jpeg", "gif", "webp", "avif", "heic", "bmp", "tif", "tiff", "ico", "psd",
+    "mp3", "m4a", "aac", "flac", "ogg", "opus", "wav", "mp4", "m4v", "mkv", "webm", "avi", "mov",
+    "wmv", "mpg", "mpeg", "pdf", "doc", "docx", "xls", "xlsx", "ppt", "pptx", "odt", "ods", "odp",
+    "epub", "mobi", "pt", "pth", "ckpt", "safetensors", "gguf", "onnx", "h5", "hdf5", "npy", "npz",
+    "parquet", "feather", "arrow", "sqlite", "ttf", "otf", "woff", "woff2", "torrent", "bam", "nc",
   ]
 }
 

@@ -18,13 +18,14 @@ struct MisplacedPageTests {
 
   @Test(arguments: [
     "a.iso", "a.tar.gz", "a.7z", "a.mp4", "a.csv", "a.safetensors", "a.ISO", "a.part1.rar",
+    "a.weights", "a.py",
   ])
   func `The page of a login is no such file`(address: String) throws {
     #expect(try page(address)?.error(Self.login)?.code == .webPage)
   }
 
   @Test(arguments: [
-    "a.html", "a.HTM", "a", "", "a.php", "v1.2", "h.example.org", "a.b-c",
+    "a.html", "a.HTM", "a", "", "a.php", "v1.2", "h.example.org", "h.example.co.uk", "a.b-c",
   ])
   func `A page may be what such an address is of`(address: String) throws {
     #expect(try page(address) == nil)
@@ -45,6 +46,7 @@ struct MisplacedPageTests {
     #expect(try page("a.zip")?.error(zip) == nil)
     #expect(try page("a.zip")?.error(Array("not allowed".utf8))?.code == .webPage)
     #expect(try page("a.csv")?.error(Array("a,b\n1,2".utf8)) == nil)
+    #expect(try page("get", as: "a.fasta")?.error(Array(">seq\nACGT".utf8)) == nil)
     #expect(try page("a.svg")?.error(Array("<?xml version='1.0'?><svg>".utf8)) == nil)
     #expect(try page("a.json")?.error(Array("\u{FEFF}\r\n <HTML lang=en>".utf8))?.code == .webPage)
     #expect(try page("a.xml")?.error(Array("<body>".utf8))?.code == .webPage)
