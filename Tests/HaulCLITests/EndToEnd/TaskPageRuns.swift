@@ -34,8 +34,8 @@ struct TaskPageRuns {
       let digest = SeededContent.sha256Hex(seed: CommandFixture.seed, length: DaemonFixture.length)
       try fixture.write(addresses(paths, fixture), to: "urls.txt")
       try fixture.write("token\n", to: "token.txt")
-      try fixture.write("\(digest)  a.bin\n\(digest)  b.bin\n", to: "data/SHA256SUMS")
-      try await run("dataset", 16, in: fixture)
+      try fixture.write("\(digest)  a.bin\n\(digest)  b.bin\n", to: "SHA256SUMS")
+      try await run("dataset", 20, in: fixture)
       try fixture.expectWhole(["data/a.bin", "data/b.bin"])
       #expect(fixture.sent("Authorization", for: "/a.bin").allSatisfy { $0 == "Bearer token" })
     }
