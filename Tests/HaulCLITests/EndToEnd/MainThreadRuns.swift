@@ -30,7 +30,8 @@ struct MainThreadRuns {
   }
 
   @Test func `The measurement detects a blocked main thread`() async throws {
-    // The time in which other threads had the processor is subtracted, and is not exact.
-    #expect(try await longest(of: 10, "--block-main", "120") >= 100)
+    // The time in which other threads had the processor is subtracted: on a busy machine that may be
+    // most of it.
+    #expect(try await longest(of: 10, "--block-main", "2000") >= 100)
   }
 }
