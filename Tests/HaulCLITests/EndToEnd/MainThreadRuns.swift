@@ -30,8 +30,8 @@ struct MainThreadRuns {
   }
 
   @Test func `The measurement detects a blocked main thread`() async throws {
-    // The time in which other threads had the processor is subtracted: on a busy machine that may be
-    // most of it.
+    // The time in which other threads had the processor is subtracted: on a busy machine that may
+    // be most of it.
     #expect(try await longest(of: 10, "--block-main", "2000") >= 100)
   }
 }
